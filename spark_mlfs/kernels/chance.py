@@ -20,125 +20,168 @@ from typing import Any
 import numpy as np
 
 SMALL = 12.0  # deviation up to which every k is visited
-AT_ONCE = (
-    1 << 14
-)  # pairs that are looked at together, so that what is made of them stays in the cache
+# pairs that are looked at together, so that what is made of them stays in the cache
+AT_ONCE = 1 << 14
 KEPT = 1 << 22  # numbers kept at most
+LEAST_WEIGHT = 1e-20  # of a k, beside the mode's
+STEPS = 13  # to each side: nearly ten deviations
 
 
 def expected(n: float, a: np.ndarray, p: np.ndarray, both: bool = False) -> np.ndarray:
-    """(k,) E[D] of the cells of a and p of n rows, pair by pair; with `both` that of the cells of a
-    and n − p as well."""
+    """Return (k,) E[D] of the cells of a and p of n rows, pair by pair.
+
+    With `both` that of the cells of a and n − p as well."""
     out = np.zeros(len(a))
-    a, p = np.asarray(a, np.float64), np.asarray(p, np.float64)
+    a = np.asarray(a, np.float64)
+    p = np.asarray(p, np.float64)
     deviation = np.sqrt(a * (n - a) / n * (p * (n - p) / n) / max(n - 1, 1))
     order = np.argsort(deviation, kind="stable")
     order = order[deviation[order] > 0]
-    for at in range(0, len(order), AT_ONCE):
-        some = order[at : at + AT_ONCE]
-        cut = np.searchsorted(deviation[some], SMALL, side="right")
-        for part, by in ((some[:cut], _by_steps), (some[cut:], _by_lattice)):
-            if len(part):
-                out[part] = by(n, a[part], p[part], deviation[part], both)
+    for first in range(0, len(order), AT_ONCE):
+        pairs = order[first : first + AT_ONCE]
+        cut = np.searchsorted(deviation[pairs], SMALL, side="right")
+        small = pairs[:cut]
+        if len(small):
+            out[small] = _by_steps(n, a[small], p[small], both)
+        large = pairs[cut:]
+        if len(large):
+            out[large] = _by_lattice(n, a[large], p[large], deviation[large], both)
     return out
 
 
 def _divergence(k: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return D(k, μ)."""
     return k * np.log(np.where(k > 0, k, mean) / mean) - k + mean
 
 
-def _by_steps(n: float, a: np.ndarray, p: np.ndarray, _: np.ndarray, both: bool) -> np.ndarray:
-    mean, rest = a * p / n, a * (n - p) / n
-    mode = np.clip(
-        np.floor((a + 1) * (p + 1) / (n + 2)), np.maximum(0.0, a + p - n), np.minimum(a, p)
-    )
+def _by_steps(n: float, a: np.ndarray, p: np.ndarray, both: bool) -> np.ndarray:
+    """Return E[D] by every k from the mode outwards, until it weighs nothing."""
+    mean = a * p / n
+    other_mean = a * (n - p) / n
+    mode = np.floor((a + 1) * (p + 1) / (n + 2))
+    mode = np.clip(mode, np.maximum(0.0, a + p - n), np.minimum(a, p))
 
-    def of(k: np.ndarray, at: np.ndarray | slice) -> np.ndarray:
-        return _divergence(k, mean[at]) + (_divergence(a[at] - k, rest[at]) if both else 0.0)
+    def divergence(k: np.ndarray, pairs: np.ndarray | slice) -> np.ndarray:
+        of_cell = _divergence(k, mean[pairs])
+        return of_cell + (_divergence(a[pairs] - k, other_mean[pairs]) if both else 0.0)
 
-    mass, total = np.ones(len(a)), of(mode, slice(None))
-    for up in (True, False):
-        k, weight, at = mode.copy(), np.ones(len(a)), np.arange(len(a))
-        while len(at):
-            x, y = a[at], p[at]
-            if up:
+    mass = np.ones(len(a))
+    total = divergence(mode, slice(None))
+    for upwards in (True, False):
+        k = mode.copy()
+        weight = np.ones(len(a))
+        pairs = np.arange(len(a))  # those of which a further k has weight
+        while len(pairs):
+            x = a[pairs]
+            y = p[pairs]
+            if upwards:
                 weight *= (x - k) * (y - k) / ((k + 1) * (n - x - y + k + 1))
                 k += 1
             else:
                 weight *= k * (n - x - y + k) / ((x - k + 1) * (y - k + 1))
                 k -= 1
-            on = weight > 1e-20
-            if not on.all():
-                k, weight, at = k[on], weight[on], at[on]
-            mass[at] += weight
-            total[at] += weight * of(k, at)
+            matters = weight > LEAST_WEIGHT
+            if not matters.all():
+                k = k[matters]
+                weight = weight[matters]
+                pairs = pairs[matters]
+            mass[pairs] += weight
+            total[pairs] += weight * divergence(k, pairs)
     return total / mass
 
 
 def _by_lattice(
     n: float, a: np.ndarray, p: np.ndarray, deviation: np.ndarray, both: bool
 ) -> np.ndarray:
-    step, middle = np.floor(deviation / 1.25), np.rint(a * p / n)
-    means = (a * p / n, a * (n - p) / n)[: 1 + both]
-    logarithms = [np.log(mean) for mean in means]
-    mass, total, first = np.zeros(len(a)), np.zeros(len(a)), np.zeros(0)
-    for j in sorted(
-        range(-13, 14), key=abs
-    ):  # nearly ten deviations: every cell still holds rows there
+    """Return E[D] by k a step apart around the mean.
+
+    Every cell holds rows there, so that Stirling's series serves its weight."""
+    step = np.floor(deviation / 1.25)
+    middle = np.rint(a * p / n)
+    means = [a * p / n]
+    if both:
+        means.append(a * (n - p) / n)
+    logs_of_means = [np.log(mean) for mean in means]
+    mass = np.zeros(len(a))
+    total = np.zeros(len(a))
+    level_of_middle = np.zeros(0)
+    for j in sorted(range(-STEPS, STEPS + 1), key=abs):
         k = middle + j * step
-        cells = (k, a - k, p - k, n - a - p + k)
-        logs = [np.log(c) for c in cells]
-        level = sum((c + 0.5) * log + 1 / (12 * c) for c, log in zip(cells, logs, strict=True))
-        first = first if j else level
-        weight = np.exp(first - level)
+        cells = [k, a - k, p - k, n - a - p + k]
+        logs = [np.log(cell) for cell in cells]
+        series = zip(cells, logs, strict=True)
+        level = sum((cell + 0.5) * log + 1 / (12 * cell) for cell, log in series)
+        if j == 0:  # the first
+            level_of_middle = level
+        weight = np.exp(level_of_middle - level)
         mass += weight
-        for c, log, mean, of_mean in zip(cells, logs, means, logarithms, strict=False):
-            total += weight * (c * (log - of_mean) - c + mean)
+        # the first two cells are those of the means
+        for cell, log, mean, log_of_mean in zip(cells, logs, means, logs_of_means, strict=False):
+            total += weight * (cell * (log - log_of_mean) - cell + mean)
     return total / mass
 
 
 class Chance:
-    """Fixed-point E[n·I], in units of 1/`scale`; that of an a is kept with what it was asked
-    for."""
+    """Fixed-point E[n·I], in units of 1/`scale`; that of an a is kept with its margins."""
 
     def __init__(self, scale: float) -> None:
-        self.scale, self._size = scale, 0
+        self.scale = scale
+        self._size = 0
         self._known: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"scale": self.scale, "_size": 0, "_known": {}}
 
     def summed(self, a: np.ndarray, rows: np.ndarray, n: int | None = None) -> np.ndarray:
-        """(…,) of codes of `a` rows, summed over classes of these `rows`, or over labels of these
-        rows among n."""
-        both, n = n is not None, int(rows.sum() if n is None else n)
-        p, times = np.unique(
-            np.minimum(rows, n - rows) if both else rows, return_counts=True
-        )  # a label ties with its complement
-        wanted, place = np.unique(a, return_inverse=True)
-        key, none = (n, both, p.tobytes(), times.tobytes()), np.zeros(0, np.int64)
-        known, values = self._known.get(key, (none, none))
-        new = np.setdiff1d(wanted, known, assume_unique=True)
+        """Return E[n·I] (…,) of codes of `a` rows, summed over classes of these `rows`.
+
+        With n they are labels of these rows among n."""
+        both = n is not None
+        n = int(rows.sum() if n is None else n)
+        # a label ties with its complement
+        margins = np.minimum(rows, n - rows) if both else rows
+        p, times = np.unique(margins, return_counts=True)
+        distinct, place = np.unique(a, return_inverse=True)
+        key = (n, both, p.tobytes(), times.tobytes())
+        empty = np.zeros(0, np.int64)
+        known, values = self._known.get(key, (empty, empty))
+        new = np.setdiff1d(distinct, known, assume_unique=True)
         if len(new):
-            known, parts, step = np.concatenate([known, new]), [values], 1 + 16 * AT_ONCE // len(p)
-            for some in (new[at : at + step] for at in range(0, len(new), step)):
-                each = expected(n, np.repeat(some, len(p)), np.tile(p, len(some)), both).reshape(
-                    len(some), -1
-                )
-                parts.append(np.rint(each * self.scale).astype(np.int64) @ times)
-            order, kept = np.argsort(known), self._size <= KEPT
-            known, values = known[order], np.concatenate(parts)[order]
-            self._known = {**(self._known if kept else {}), key: (known, values)}
-            self._size = self._size * kept + len(new)
-        return values[np.searchsorted(known, wanted)][place.reshape(a.shape)]
+            known = np.concatenate([known, new])
+            values = np.concatenate([values, *self._sums(n, new, p, times, both)])
+            order = np.argsort(known)
+            known = known[order]
+            values = values[order]
+            if self._size > KEPT:
+                self._known = {}
+                self._size = 0
+            self._known = {**self._known, key: (known, values)}
+            self._size += len(new)
+        return values[np.searchsorted(known, distinct)][place.reshape(a.shape)]
+
+    def _sums(
+        self, n: int, a: np.ndarray, p: np.ndarray, times: np.ndarray, both: bool
+    ) -> list[np.ndarray]:
+        """Return Σ over the margins p, each so many `times`, of E[D] of the a, in parts."""
+        parts = []
+        step = 1 + 16 * AT_ONCE // len(p)
+        for first in range(0, len(a), step):
+            part = a[first : first + step]
+            cells = expected(n, np.repeat(part, len(p)), np.tile(p, len(part)), both)
+            cells = cells.reshape(len(part), -1)
+            parts.append(np.rint(cells * self.scale).astype(np.int64) @ times)
+        return parts
 
     def by_label(self, counts: np.ndarray, q: int, unknown: np.ndarray | None) -> np.ndarray:
-        """(F, q) of the informations of `information.label_information`, each over the rows where
-        the label is known."""
-        out, codes = np.zeros((len(counts), q), np.int64), counts[:, :, 0]
-        for at in range(q if len(counts) else 0):
-            known = codes if unknown is None else codes - unknown[:, :, at]
-            out[:, at] = self.summed(known, counts[:1, :, 1 + at].sum(axis=1), known[0].sum()).sum(
-                axis=1
-            )
+        """Return (F, q) of the informations of `information.label_information`.
+
+        Each is over the rows where the label is known."""
+        out = np.zeros((len(counts), q), np.int64)
+        if not len(counts):
+            return out
+        codes = counts[:, :, 0]
+        for label in range(q):
+            known = codes if unknown is None else codes - unknown[:, :, label]
+            rows = counts[:1, :, 1 + label].sum(axis=1)
+            out[:, label] = self.summed(known, rows, known[0].sum()).sum(axis=1)
         return out

@@ -21,14 +21,16 @@ import numpy as np
 
 from ..errors import DataError
 
+_SUMS = ("n", "sum_x", "sum_y", "xx", "xy", "yy")
+
 
 @dataclass
 class GramStatistics:
     """Additive second moments of rows (x, y), weighted by r >= 0, about a provisional centre (a,
     b):
 
-        n = sum r,  sum_x = sum r (x-a),  sum_y = sum r (y-b),  xx = sum r (x-a)(x-a)',  xy, yy
-        likewise.
+        n = sum r,  sum_x = sum r (x-a),  sum_y = sum r (y-b),  xx = sum r (x-a)(x-a)',
+        xy, yy likewise.
 
     A centre near the mean avoids cancellation: about zero, 1e9 + {0, 1, 2} has no variance left in
     float64. `+` moves the right operand to the left one's centre. `low` and `high`, the features'
@@ -54,92 +56,96 @@ class GramStatistics:
         return len(self.sum_y)
 
     def recentred(self, centre_x: np.ndarray, centre_y: np.ndarray) -> GramStatistics:
-        """The same data about another centre; arrays are shared when the centre is already this
-        one."""
-        u, v = centre_x - self.centre_x, centre_y - self.centre_y
-        move_x, move_y = bool(np.any(u)), bool(np.any(v))
-        if not (move_x or move_y):
+        """Return the same data about another centre.
+
+        Arrays are shared when the centre is already this one."""
+        u = centre_x - self.centre_x
+        v = centre_y - self.centre_y
+        moves_x = bool(np.any(u))
+        moves_y = bool(np.any(v))
+        if not (moves_x or moves_y):
             return self
-        sx, sy, n = self.sum_x, self.sum_y, self.n
-        xx, xy, yy = self.xx, self.xy, self.yy
-        if move_x:
-            cross = np.outer(sx - 0.5 * n * u, u)
+        n = self.n
+        xx = self.xx
+        yy = self.yy
+        if moves_x:
+            cross = np.outer(self.sum_x - 0.5 * n * u, u)
             xx = xx - cross - cross.T
-        xy = xy - np.outer(sx, v) - np.outer(u, sy - n * v)
-        if move_y:
-            cross = np.outer(sy - 0.5 * n * v, v)
+        xy = self.xy - np.outer(self.sum_x, v) - np.outer(u, self.sum_y - n * v)
+        if moves_y:
+            cross = np.outer(self.sum_y - 0.5 * n * v, v)
             yy = yy - cross - cross.T
         return GramStatistics(
-            n,
-            sx - n * u,
-            sy - n * v,
-            xx,
-            xy,
-            yy,
-            np.array(centre_x),
-            np.array(centre_y),
-            self.low,
-            self.high,
+            n=n,
+            sum_x=self.sum_x - n * u,
+            sum_y=self.sum_y - n * v,
+            xx=xx,
+            xy=xy,
+            yy=yy,
+            centre_x=np.array(centre_x),
+            centre_y=np.array(centre_y),
+            low=self.low,
+            high=self.high,
         )
 
     def __add__(self, other: GramStatistics) -> GramStatistics:
         out = self._with(other, operator.add)
-        if (
-            self.low is not None
-            and other.low is not None
-            and self.high is not None
-            and other.high is not None
-        ):
-            out.low, out.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return out
+        out.low = np.minimum(self.low, other.low)
+        out.high = np.maximum(self.high, other.high)
         return out
 
     def __sub__(self, other: GramStatistics) -> GramStatistics:
-        """Take rows out again. The extremes of what is left are unknown: `leave_out` restores them
-        from the blocks."""
+        """Take rows out again.
+
+        The extremes of what is left are unknown: `leave_out` restores them from the blocks."""
         return self._with(other, operator.sub)
 
     def _with(self, other: GramStatistics, operation: Callable[[Any, Any], Any]) -> GramStatistics:
-        o = other.recentred(self.centre_x, self.centre_y)
-        sums = {
-            name: operation(getattr(self, name), getattr(o, name))
-            for name in ("n", "sum_x", "sum_y", "xx", "xy", "yy")
-        }
+        moved = other.recentred(self.centre_x, self.centre_y)
+        sums = {name: operation(getattr(self, name), getattr(moved, name)) for name in _SUMS}
         return replace(self, low=None, high=None, **sums)
 
     def with_labels_times(self, scale: np.ndarray) -> GramStatistics:
-        across = np.outer(scale, scale)
+        """Return the same, of labels that are multiplied by `scale` (q,)."""
         return replace(
             self,
             sum_y=self.sum_y * scale,
             xy=self.xy * scale,
-            yy=self.yy * across,
+            yy=self.yy * np.outer(scale, scale),
             centre_y=self.centre_y * scale,
         )
 
     def flattened(self) -> GramStatistics:
-        """The same, of rows whose extremes are those of more rows: what varies by 1e-12 of its
-        squares at most is constant."""
+        """Return the same, of rows whose extremes are those of more rows.
+
+        What varies by 1e-12 of its squares at most is constant."""
         if self.low is None or self.high is None or self.n <= 0:
             return self
         return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
 
     def _squares(self) -> np.ndarray:
-        """(d,) sum r (x - mean)^2."""
+        """Return (d,) sum r (x - mean)^2."""
         return np.diag(self.xx) - self.n * (self.sum_x / self.n) ** 2
 
     def _rounding(self) -> np.ndarray:
-        """(d,) what `_squares` may be of a constant feature: the difference of two terms that are
-        rounded."""
+        """Return (d,) what `_squares` may be of a constant feature.
+
+        It is the difference of two terms that are rounded."""
         return 1e-12 * (np.diag(self.xx) + self.n * (self.sum_x / self.n) ** 2 + self.n * 1e-300)
 
     def centred(self, scaling: str = "standard") -> GramView:
-        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, over the population
-        deviation, the range, or 1."""
+        """Return G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n.
+
+        X is divided by the population deviation, the range, or 1."""
         return self._view(scaling, centre=True)
 
     def uncentred(self, scaling: str = "standard") -> GramView:
-        """X'X, X'Y, Y'Y on the varying features, for methods without an intercept: X z-scored
-        (`standard`; Y is not), (x - min)/(max - min) (`minmax`) or as it is (`none`)."""
+        """Return X'X, X'Y, Y'Y on the varying features, for methods without an intercept.
+
+        X is z-scored (`standard`; Y is not), (x - min)/(max - min) (`minmax`) or as it is
+        (`none`)."""
         return self._view(scaling, centre=False)
 
     def _view(self, scaling: str, centre: bool) -> GramView:
@@ -153,71 +159,83 @@ class GramStatistics:
                 "minmax scaling needs the features' minimum and maximum, which these statistics "
                 "lack"
             )
-        mean_sx, mean_sy = self.sum_x / self.n, self.sum_y / self.n
         squares = self._squares()
-        if self.low is not None and self.high is not None:
-            varying = (self.high > self.low) & (
-                squares > 0
-            )  # squares underflow when the range is below ~1e-160
-        else:
-            varying = squares > self._rounding()
-        keep = np.flatnonzero(varying)
-        m, centre_x = mean_sx[keep], self.centre_x[keep]
-        if scaling == "standard":
-            scale = np.sqrt(squares[keep] / self.n)
-        elif scaling == "minmax" and self.low is not None and self.high is not None:
-            scale = (self.high - self.low)[keep]
-        else:
-            scale = np.ones(len(keep))
-        G = self.xx[np.ix_(keep, keep)] if len(keep) < self.d else self.xx.copy()
-        G -= self.n * np.outer(m, m)
-        G /= scale[:, None]
-        G /= scale
-        G = 0.5 * (G + G.T)
+        varying = self._varying(squares)
+        scale = self._scale(scaling, squares, varying)
+        mean_x = (self.sum_x / self.n)[varying]  # less the provisional centre, as mean_y
+        mean_y = self.sum_y / self.n
+        G = self._centred_squares(varying, mean_x, scale)
         if scaling == "standard":
             G[np.diag_indices_from(G)] = self.n
-        C = (self.xy[keep] - np.outer(m, self.sum_y)) / scale[:, None]
-        S = self.yy - self.n * np.outer(mean_sy, mean_sy)
-        mean_y = mean_sy + self.centre_y
-        shift, offset_y = m, mean_y
+        C = (self.xy[varying] - np.outer(mean_x, self.sum_y)) / scale[:, None]
+        S = self.yy - self.n * np.outer(mean_y, mean_y)
+        centre_x = self.centre_x[varying]
+        shift = mean_x
+        offset_y = mean_y + self.centre_y
         if not centre:
+            y = offset_y  # the mean, which stays in Y
+            offset_y = np.zeros(self.q)
             if scaling == "minmax" and self.low is not None:
-                shift = self.low[keep] - centre_x
+                shift = self.low[varying] - centre_x
             elif scaling == "none":
                 shift = -centre_x
-            offset_y = np.zeros(self.q)
-            rest = (m - shift) / scale
-            G += self.n * np.outer(rest, rest)
-            C = C + self.n * np.outer(rest, mean_y)
-            S = S + self.n * np.outer(mean_y, mean_y)
-        return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, keep, self.d)
+            x = (mean_x - shift) / scale  # the mean that stays in X
+            G += self.n * np.outer(x, x)
+            C = C + self.n * np.outer(x, y)
+            S = S + self.n * np.outer(y, y)
+        return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, varying, self.d)
+
+    def _varying(self, squares: np.ndarray) -> np.ndarray:
+        """Return the positions of the features that vary."""
+        if self.low is None or self.high is None:
+            return np.flatnonzero(squares > self._rounding())
+        # squares underflow when the range is below ~1e-160
+        return np.flatnonzero((self.high > self.low) & (squares > 0))
+
+    def _scale(self, scaling: str, squares: np.ndarray, varying: np.ndarray) -> np.ndarray:
+        """Return the divisors of the features that vary."""
+        if scaling == "standard":
+            return np.sqrt(squares[varying] / self.n)
+        if scaling == "minmax" and self.low is not None and self.high is not None:
+            return (self.high - self.low)[varying]
+        return np.ones(len(varying))
+
+    def _centred_squares(
+        self, varying: np.ndarray, mean: np.ndarray, scale: np.ndarray
+    ) -> np.ndarray:
+        """Return X'HX of the features that vary, scaled."""
+        is_cut = len(varying) < self.d
+        G = self.xx[np.ix_(varying, varying)] if is_cut else self.xx.copy()
+        G -= self.n * np.outer(mean, mean)
+        G /= scale[:, None]
+        G /= scale
+        return 0.5 * (G + G.T)
 
     def in_view(self, view: GramView) -> GramStatistics:
-        """These statistics in the coordinates of `view`: (x - offset)/scale of its features, about
-        the centre, so nothing cancels."""
-        k, s = view.varying, view.scale
+        """Return these statistics in the coordinates of `view`.
+
+        (x - offset)/scale of its features, about the centre, so nothing cancels."""
+        k = view.varying
+        s = view.scale
         return replace(
             self,
             sum_x=self.sum_x[k] / s,
             xx=self.xx[np.ix_(k, k)] / np.outer(s, s),
             xy=self.xy[k] / s[:, None],
             centre_x=view.scaled(self.centre_x[k]),
-            low=None if self.low is None else view.scaled(self.low[k]),
-            high=None if self.high is None else view.scaled(self.high[k]),
+            low=view.scaled_if_any(self.low),
+            high=view.scaled_if_any(self.high),
         )
 
     def squared_error(self, weights: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """sum r (y - W'x - b)^2 per output, for W (d x q) and b (q) in input units: the loss on a
-        held-out fold."""
+        """Return sum r (y - W'x - b)^2 per output: the loss on a held-out fold.
+
+        W (d x q) and b (q) are in input units."""
         b = self.centre_y - intercept - self.centre_x @ weights  # residual = (y-cy) - W'(x-cx) + b
-        return np.maximum(
-            np.diag(self.yy)
-            - 2 * (weights * self.xy).sum(axis=0)
-            + (weights * (self.xx @ weights)).sum(axis=0)
-            + 2 * b * (self.sum_y - self.sum_x @ weights)
-            + self.n * b**2,
-            0.0,
-        )
+        error = np.diag(self.yy) - 2 * (weights * self.xy).sum(axis=0)
+        error = error + (weights * (self.xx @ weights)).sum(axis=0)
+        error = error + 2 * b * (self.sum_y - self.sum_x @ weights)
+        return np.maximum(error + self.n * b**2, 0.0)
 
 
 @dataclass
@@ -248,23 +266,28 @@ class GramView:
         return self.centre + self.shift
 
     def scaled(self, x: np.ndarray) -> np.ndarray:
-        """(x - offset)/scale of values of the varying features along the last axis."""
+        """Return (x - offset)/scale of values of the varying features along the last axis."""
         return ((x - self.centre) - self.shift) / self.scale
 
+    def scaled_if_any(self, values: np.ndarray | None) -> np.ndarray | None:
+        """Return values (d,) of all features scaled, those of the varying ones."""
+        return None if values is None else self.scaled(values[self.varying])
+
     def expand(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of the varying features put among all d features, the constant ones 0."""
+        """Return weights of the varying features among all d features, the constant ones 0."""
         out = np.zeros((self.d, *weights.shape[1:]))
         out[self.varying] = weights
         return out
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Row norms over all d features; below 1e-8 of the largest they count as 0, constant
-        features are 0."""
+        """Return row norms over all d features; constant features are 0.
+
+        Below 1e-8 of the largest they count as 0."""
         return self.expand(row_norms(weights))
 
 
 def row_norms(weights: np.ndarray, floor: float = 1e-8) -> np.ndarray:
-    """2-norm of each row of W; those below `floor` times the largest are 0."""
+    """Return the 2-norm of each row of W; those below `floor` times the largest are 0."""
     norms = np.linalg.norm(weights, axis=1)
     if norms.size:
         norms[norms < floor * norms.max()] = 0.0
@@ -272,28 +295,31 @@ def row_norms(weights: np.ndarray, floor: float = 1e-8) -> np.ndarray:
 
 
 def total(blocks: Iterable[GramStatistics]) -> GramStatistics:
-    """Sum of the blocks in the order given (the order fixes the rounding)."""
-    every = list(blocks)
-    if not every:
+    """Return the sum of the blocks in the order given (the order fixes the rounding)."""
+    parts = list(blocks)
+    if not parts:
         raise DataError("there are no blocks of statistics to add; is the data set empty?")
-    return functools.reduce(operator.add, every)
+    return functools.reduce(operator.add, parts)
 
 
 def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int]) -> GramStatistics:
-    """All rows but those of the blocks numbered in `out`, by the fewer additions, with the extremes
-    of what remains."""
+    """Return the sum of all blocks but those numbered in `out`, by the fewer additions.
+
+    It has the extremes of what remains."""
     dropped = sorted(set(out))
-    rest = [i for i in range(len(blocks)) if i not in set(dropped)]
-    if not rest:
+    remaining = [i for i in range(len(blocks)) if i not in set(dropped)]
+    if not remaining:
         raise DataError(f"all {len(blocks)} blocks are left out; leave at least one in")
-    if len(dropped) >= len(rest):
-        return total(blocks[i] for i in rest)
+    if len(dropped) >= len(remaining):
+        return total(blocks[i] for i in remaining)
     everything = total(blocks)
     if not dropped:
         return everything
+    remaining_blocks = [blocks[i] for i in remaining]
     result = everything - total(blocks[i] for i in dropped)
-    lows = [low for i in rest if (low := blocks[i].low) is not None]
-    highs = [high for i in rest if (high := blocks[i].high) is not None]
-    if len(lows) == len(rest):
-        result.low, result.high = np.min(lows, axis=0), np.max(highs, axis=0)
+    lows = [block.low for block in remaining_blocks if block.low is not None]
+    highs = [block.high for block in remaining_blocks if block.high is not None]
+    if len(lows) == len(remaining):
+        result.low = np.min(lows, axis=0)
+        result.high = np.max(highs, axis=0)
     return result

@@ -22,26 +22,25 @@ from ..lazy import cached_property
 from .chance import Chance
 
 TABLE_ROWS = 1 << 22  # up to so many rows c log c comes from a table
-
-
-CELLS = (
-    1 << 16
-)  # counts that are looked at together, so that what is made of them stays in the cache
+# counts that are looked at together, so that what is made of them stays in the cache
+CELLS = 1 << 16
 
 
 class CountLogs:
     """c log c in fixed point for counts up to n, as fine as float64 tells it, where informations
-    n·I of `terms`/8 labels add up within 62 bits. Sums on the way there may overflow: they wrap
-    around, and the differences that matter are exact."""
+    n·I of `terms`/8 labels add up within 62 bits.
+
+    Sums on the way there may overflow: they wrap around, and the differences that matter are
+    exact."""
 
     def __init__(self, n: int, terms: int, correction: str = "none") -> None:
         bits = math.ceil(math.log2(max(2.0, n * math.log(max(n, 2)))))
-        self.shift = min(
-            52 - bits, 61 - max(bits, math.ceil(math.log2(max(n, 2) * max(terms / 8, 2))))
-        )
+        bits_of_sum = math.ceil(math.log2(max(n, 2) * max(terms / 8, 2)))
+        self.shift = min(52 - bits, 61 - max(bits, bits_of_sum))
         self.scale = 2.0**self.shift
         self.half = 0.5 if correction == "miller-madow" else 0.0
-        self.n, self.corrected = n, correction != "none"
+        self.n = n
+        self.corrected = correction != "none"
         self.key = n, self.shift, correction
         self.chance = Chance(self.scale) if correction == "chance" else None
 
@@ -50,9 +49,8 @@ class CountLogs:
         return self._compute(np.arange(self.n + 1)) if self.n <= TABLE_ROWS else None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value for name, value in vars(self).items() if name != "_table"
-        }  # made again where it is needed
+        # the table is computed again where it is needed
+        return {name: value for name, value in vars(self).items() if name != "_table"}
 
     def _compute(self, counts: np.ndarray) -> np.ndarray:
         # the C library's logarithm in extended precision: NumPy's own differs in the last bit
@@ -68,140 +66,89 @@ class CountLogs:
         return self._compute(np.asarray(counts))
 
     def clip(self, value: np.ndarray) -> np.ndarray:
-        """Fixed-point n·I that rounding took below 0 as 0; corrected estimates may be negative and
-        stay."""
+        """Return fixed-point n·I that rounding took below 0 as 0.
+
+        Corrected estimates may be negative and stay."""
         return value if self.corrected else np.maximum(value, 0)
 
     def nats(self, value: np.ndarray | int, n: np.ndarray | int | None = None) -> np.ndarray:
-        """A fixed-point n·I as I, in nats."""
+        """Return a fixed-point n·I as I, in nats."""
         return np.asarray(value) / self.scale / (self.n if n is None else np.maximum(n, 1))
 
 
-def difference(
-    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
-) -> np.ndarray:
-    """n·count − row·column of whole numbers in float64: in int64 while n is below 2³¹, else by
-    products of two words (Dekker)."""
-    if np.max(n, initial=0) < 1 << 31:
-        return (n * count - row * column).astype(np.float64)
-    one, two = (
-        _product(np.asarray(a, np.float64), np.asarray(b, np.float64))
-        for a, b in ((n, count), (row, column))
-    )
-    return (one[0] - two[0]) + (one[1] - two[1])
-
-
-def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """a·b as the nearest float64 and the rest, exact."""
-
-    def halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        wide = 134217729.0 * x  # 2²⁷ + 1
-        upper = wide - (wide - x)
-        return upper, x - upper
-
-    product = a * b
-    (a1, a0), (b1, b0) = halves(a), halves(b)
-    return product, ((a1 * b1 - product) + a1 * b0 + a0 * b1) + a0 * b0
-
-
 def entropy(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
-    """H over the last axis of `counts`, in nats."""
+    """Return H over the last axis of `counts`, in nats."""
     total = counts.sum(axis=-1)
     return logs.nats(logs(total) - logs(counts).sum(axis=-1), total)
+
+
+def _observed(
+    counts: np.ndarray, q: int, unknown: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows with each label (…, q), and those in which it is known.
+
+    They are (…, 1) where all labels are."""
+    everything = counts[..., :1]
+    positive = counts[..., 1 : 1 + q]
+    return positive, everything if unknown is None else everything - unknown
+
+
+# ---- features and labels ----
 
 
 def label_information(
     logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
 ) -> np.ndarray:
-    """I(f; Y_l) for every feature and label, (F, q) nats.
+    """Return I(f; Y_l) for every feature and label, (F, q) nats.
 
     `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q)
     rows with code v whose label l is unknown: they are left out of that label's estimate."""
     terms, n = _label_terms(logs, counts, q, unknown)
-    return logs.nats(terms - logs.chance.by_label(counts, q, unknown) if logs.chance else terms, n)
+    if logs.chance:
+        terms = terms - logs.chance.by_label(counts, q, unknown)
+    return logs.nats(terms, n)
 
 
 def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.ndarray:
-    """Σ_l n·I(f; Y_l), (F,) fixed point, where every label is known: an exact sum, of values
-    clipped at 0 where they are plug-in estimates. `counts` as in `label_information`."""
-    terms: np.ndarray = logs.clip(_label_terms(logs, counts, q, None)[0]).sum(axis=1)
+    """Return Σ_l n·I(f; Y_l), (F,) fixed point, where every label is known.
+
+    It is an exact sum, of values clipped at 0 where they are plug-in estimates. `counts` as in
+    `label_information`."""
+    terms, _ = _label_terms(logs, counts, q, None)
+    sums: np.ndarray = logs.clip(terms).sum(axis=1)
     if logs.chance and len(counts):
-        terms -= logs.chance.summed(
-            counts[:, :, 0], counts[0, :, 1 : 1 + q].sum(axis=0), counts[0, :, 0].sum()
-        ).sum(axis=1)
-    return terms
+        of_code = counts[:, :, 0]
+        of_label = counts[0, :, 1 : 1 + q].sum(axis=0)
+        sums -= logs.chance.summed(of_code, of_label, counts[0, :, 0].sum()).sum(axis=1)
+    return sums
 
 
 def _label_terms(
     logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(F, q) fixed-point n·I(f; Y_l), and n."""
-    everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
-    observed = everything if unknown is None else everything - unknown
+    """Return (F, q) fixed-point n·I(f; Y_l), and n."""
+    positive, observed = _observed(counts, q, unknown)
     cells = (logs(positive) + logs(observed - positive)).sum(axis=1)
-    n, n_l = observed.sum(axis=1), positive.sum(axis=1)
+    n = observed.sum(axis=1)
+    n_l = positive.sum(axis=1)
     return cells - logs(observed).sum(axis=1) - logs(n_l) - logs(n - n_l) + logs(n), n
 
 
-def small_label_information(
-    counts: np.ndarray, q: int, unknown: np.ndarray | None = None, correction: str = "none"
-) -> np.ndarray:
-    """As `label_information`, to full *relative* precision however small: for products, where the
-    smallest information counts.
-
-    n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) −
-    t ≥ 0: nothing cancels."""
-    everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
-    observed = (
-        np.broadcast_to(everything, positive.shape) if unknown is None else everything - unknown
-    )
-    n = np.maximum(observed.sum(axis=1, keepdims=True), 1)
-    total, occupied = 0.0, 0
-    for cells in (positive, observed - positive):
-        share = cells.sum(axis=1, keepdims=True)
-        total = total + small_terms(n, cells, observed, share).sum(axis=1)
-        occupied = occupied + (cells > 0).sum(axis=1) - (share[:, 0] > 0)
-    if correction == "miller-madow":
-        total = total + 0.5 * ((observed > 0).sum(axis=1) - 1 - occupied + 0.0)
-    return total / n[:, 0]
-
-
-def small_terms(
-    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
-) -> np.ndarray:
-    """e·g((c − e)/e) of cells of `count` c, e = row·column/n."""
-    excess, expected = difference(n, count, row, column), row.astype(np.float64) * column
-    t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
-    return expected / n * _excess_entropy(t)
-
-
-def _excess_entropy(t: np.ndarray) -> np.ndarray:
-    """(1 + t)·log(1 + t) − t for t ≥ −1, without cancellation near 0: there by its series Σ_{k ≥ 2}
-    (−t)^k / (k(k − 1))."""
-    near = np.abs(t) < 0.05
-    s = np.where(near, t, 0.0)
-    series = np.zeros_like(s)
-    for k in range(13, 1, -1):
-        series = series * -s + 1.0 / (k * (k - 1))
-    far = np.where(near, 0.0, t)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        direct = np.where(far > -1, (1 + far) * np.log1p(far), 0.0) - far
-    return np.where(near, s * s * series, direct)
-
-
 def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
-    """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset; or I(f; s) from those
-    of the codes of s."""
-    of_code, n = counts.sum(axis=2), counts.sum(axis=(1, 2))
-    value = (
-        logs(counts).sum(axis=(1, 2))
-        - logs(of_code).sum(axis=1)
-        - logs(counts.sum(axis=1)).sum(axis=1)
-        + logs(n)
-    )
+    """Return I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset.
+
+    Or I(f; s) from those of the codes of s."""
+    of_code = counts.sum(axis=2)
+    of_class = counts.sum(axis=1)
+    n = counts.sum(axis=(1, 2))
+    margins = logs(of_code).sum(axis=1)
+    value = logs(counts).sum(axis=(1, 2)) - margins - logs(of_class).sum(axis=1) + logs(n)
     if logs.chance and len(counts):
         value -= logs.chance.summed(of_code, counts[0].sum(axis=0)).sum(axis=1)
     return logs.nats(value, n)
+
+
+# ---- given a third variable ----
 
 
 def conditional_label_information(
@@ -212,73 +159,159 @@ def conditional_label_information(
     weights: np.ndarray | None,
     joint: bool,
 ) -> np.ndarray:
-    """(F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l), from `counts` (F, b, w, 1 + q);
-    w_l 1 or `weights`."""
+    """Return (F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l).
 
-    def by_s(each: np.ndarray) -> np.ndarray:
-        return each.sum(axis=(1, 2), keepdims=True)[:, 0] if joint else each.sum(axis=1)
+    `counts` (F, b, w, 1 + q); w_l 1 or `weights`."""
 
-    everything, positive = counts[..., :1], counts[..., 1 : 1 + q]
-    if unknown is None and weights is None:
+    def margins(cells: np.ndarray) -> np.ndarray:
+        """Return (F, w, …) the cells over the codes of f, or (F, 1, …) also over those of s."""
+        return cells.sum(axis=(1, 2), keepdims=True)[:, 0] if joint else cells.sum(axis=1)
+
+    positive, observed = _observed(counts, q, unknown)
+    if unknown is None and weights is None:  # what all labels share is computed once
+        everything = observed
         cells = (logs(positive) + logs(everything - positive)).sum(axis=(1, 2, 3))
-        per_s = by_s(counts)  # (F, w, 1 + q)
-        s_all, s_positive = per_s[..., :1], per_s[..., 1 : 1 + q]
+        of_s = margins(counts)
+        s_positive, s_all = _observed(of_s, q, None)
         labels = (logs(s_positive) + logs(s_all - s_positive)).sum(axis=(1, 2))
-        rest = logs(s_all).sum(axis=(1, 2)) - logs(everything).sum(axis=(1, 2, 3))
-        return logs.nats(cells - labels + q * rest)
-    observed = everything if unknown is None else everything - unknown
+        of_rows = logs(s_all).sum(axis=(1, 2)) - logs(everything).sum(axis=(1, 2, 3))
+        return logs.nats(cells - labels + q * of_rows)
     cells = (logs(positive) + logs(observed - positive) - logs(observed)).sum(axis=(1, 2))
-    s_observed, s_positive = by_s(observed), by_s(positive)
+    s_observed = margins(observed)
+    s_positive = margins(positive)
     labels = (logs(s_positive) + logs(s_observed - s_positive) - logs(s_observed)).sum(axis=1)
-    each = logs.nats(cells - labels, observed.sum(axis=(1, 2)))
-    return (each if weights is None else each * weights).sum(axis=-1)
+    by_label = logs.nats(cells - labels, observed.sum(axis=(1, 2)))
+    if weights is not None:
+        by_label = by_label * weights
+    return by_label.sum(axis=-1)
 
 
 def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
-    """I(f; class | s), (F,) nats, from `counts` (F, b, w, classes)."""
-    per_s = counts.sum(axis=1)
-    value = logs(counts).sum(axis=(1, 2, 3)) - logs(per_s).sum(axis=(1, 2))
-    value += logs(per_s.sum(axis=2)).sum(axis=1) - logs(counts.sum(axis=3)).sum(axis=(1, 2))
-    return logs.nats(value, per_s.sum(axis=(1, 2)))
+    """Return I(f; class | s), (F,) nats, from `counts` (F, b, w, classes)."""
+    of_s = counts.sum(axis=1)
+    value = logs(counts).sum(axis=(1, 2, 3)) - logs(of_s).sum(axis=(1, 2))
+    value += logs(of_s.sum(axis=2)).sum(axis=1) - logs(counts.sum(axis=3)).sum(axis=(1, 2))
+    return logs.nats(value, of_s.sum(axis=(1, 2)))
 
 
 def label_pair_information(
-    logs: CountLogs, both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray
+    logs: CountLogs, both: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """I(f; Y_a | Y_b), (F, pairs) nats.
+    """Return I(f; Y_a | Y_b), (F, pairs) nats.
 
     `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b,
-    pairs) with the one and the other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both
+    pairs) with the one and the other, `rows` (F, b, 1) or (F, b, pairs) all rows (in which both
     labels are known)."""
+    n = rows.sum(1)
+    by_code = _conditional_entropy(logs, both, first, second, rows).sum(axis=1)
+    of_all = _conditional_entropy(logs, both.sum(1), first.sum(1), second.sum(1), n)
+    return logs.nats(by_code - of_all, n)
 
-    def joint(
-        both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray
-    ) -> np.ndarray:
-        """Fixed-point −n·H(Y_a | Y_b), of rows with each code or of all."""
-        pairs = (
-            logs(both)
-            + logs(first - both)
-            + logs(second - both)
-            + logs(every - first - second + both)
-        )
-        return pairs - logs(second) - logs(every - second)
 
-    n_both, n_first, n_second, n = both.sum(1), first.sum(1), second.sum(1), every.sum(1)
-    return logs.nats(
-        joint(both, first, second, every).sum(axis=1) - joint(n_both, n_first, n_second, n), n
+def _conditional_entropy(
+    logs: CountLogs, both: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """Return fixed-point −n·H(Y_a | Y_b), of rows with each code or of all."""
+    neither = rows - first - second + both
+    pairs = logs(both) + logs(first - both) + logs(second - both) + logs(neither)
+    return pairs - logs(second) - logs(rows - second)
+
+
+# ---- to full relative precision ----
+
+
+def small_label_information(
+    counts: np.ndarray, q: int, unknown: np.ndarray | None = None, correction: str = "none"
+) -> np.ndarray:
+    """Return `label_information`, to full *relative* precision however small.
+
+    It is for products, where the smallest information counts. n·I = Σ_cells e·g((c − e)/e) with c
+    the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) − t ≥ 0: nothing cancels."""
+    positive, observed = _observed(counts, q, unknown)
+    if unknown is None:
+        observed = np.broadcast_to(observed, positive.shape)
+    n = np.maximum(observed.sum(axis=1, keepdims=True), 1)
+    total, occupied = 0.0, 0
+    for cells in (positive, observed - positive):
+        share = cells.sum(axis=1, keepdims=True)
+        total = total + small_terms(n, cells, observed, share).sum(axis=1)
+        occupied = occupied + (cells > 0).sum(axis=1) - (share[:, 0] > 0)
+    if correction == "miller-madow":
+        codes = (observed > 0).sum(axis=1)
+        total = total + 0.5 * (codes - 1 - occupied + 0.0)
+    return total / n[:, 0]
+
+
+def small_terms(
+    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
+) -> np.ndarray:
+    """Return e·g((c − e)/e) of cells of `count` c, e = row·column/n."""
+    excess = difference(n, count, row, column)
+    expected = row.astype(np.float64) * column
+    t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
+    return expected / n * _excess_entropy(t)
+
+
+def _excess_entropy(t: np.ndarray) -> np.ndarray:
+    """Return g(t) = (1 + t)·log(1 + t) − t for t ≥ −1, without cancellation near 0.
+
+    There it is the series Σ_{k ≥ 2} (−t)^k / (k(k − 1))."""
+    is_near = np.abs(t) < 0.05
+    near = np.where(is_near, t, 0.0)
+    series = np.zeros_like(near)
+    for k in range(13, 1, -1):
+        series = series * -near + 1.0 / (k * (k - 1))
+    far = np.where(is_near, 0.0, t)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direct = np.where(far > -1, (1 + far) * np.log1p(far), 0.0) - far
+    return np.where(is_near, near * near * series, direct)
+
+
+def difference(
+    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
+) -> np.ndarray:
+    """Return n·count − row·column of whole numbers in float64.
+
+    It is computed in int64 while n is below 2³¹, else by products of two words (Dekker)."""
+    if np.max(n, initial=0) < 1 << 31:
+        return (n * count - row * column).astype(np.float64)
+    of_count, below_count = _product(np.asarray(n, np.float64), np.asarray(count, np.float64))
+    of_margins, below_margins = _product(
+        np.asarray(row, np.float64), np.asarray(column, np.float64)
     )
+    return (of_count - of_margins) + (below_count - below_margins)
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a·b as the nearest float64 and what is below it, exact."""
+    product = a * b
+    a1, a0 = _halves(a)
+    b1, b0 = _halves(b)
+    return product, ((a1 * b1 - product) + a1 * b0 + a0 * b1) + a0 * b0
+
+
+def _halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two numbers of 26 bits whose sum is x: the products of such are exact."""
+    wide = 134217729.0 * x  # 2²⁷ + 1
+    upper = wide - (wide - x)
+    return upper, x - upper
+
+
+# ---- χ² ----
 
 
 def chi_square(counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
-    """χ² of feature code against each label, (F, q), from `counts` (F, b, 1 + q); cells with
-    expectation 0 are skipped."""
-    everything, positive = counts[:, :, :1].astype(float), counts[:, :, 1 : 1 + q].astype(float)
+    """Return χ² of feature code against each label, (F, q), from `counts` (F, b, 1 + q).
+
+    Cells with expectation 0 are skipped."""
+    everything = counts[:, :, :1].astype(float)
+    positive = counts[:, :, 1 : 1 + q].astype(float)
     observed = everything if unknown is None else everything - unknown
     return _chi(positive, observed) + _chi(observed - positive, observed)
 
 
 def class_chi_square(counts: np.ndarray) -> np.ndarray:
-    """χ² of feature code against the class, (F,), from `counts` (F, b, classes)."""
+    """Return χ² of feature code against the class, (F,), from `counts` (F, b, classes)."""
     observed = counts.sum(axis=2, keepdims=True).astype(float)
     return _chi(counts.astype(float), observed).sum(axis=1)
 

@@ -2,7 +2,8 @@
 
 Of a label that meets no stored code of a feature only its count matters: such labels are summed
 through a table over the distinct counts, and the pairs (feature, label) that meet are looked at one
-by one."""
+by one. Symbols: n rows, p rows with the label, r rows of the feature with the code that is not
+stored, T(c) = c log c."""
 
 from __future__ import annotations
 
@@ -16,15 +17,25 @@ from ..lazy import cached_property
 from .information import CELLS, CountLogs, difference, small_terms
 from .matrix import sums_between
 
-Unstored = Callable[
-    [np.ndarray, np.ndarray], np.ndarray
-]  # of rows a feature has left, and rows of a label
+# the value of a label that meets no stored code, of r and p
+Unstored = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs (feature, group) that meet: `feature` and `group` (p,), `edges` (width + 1,) the
+    first pair of each feature; `summed` makes sums over the pairs of the cells' values."""
+
+    feature: np.ndarray
+    group: np.ndarray
+    edges: np.ndarray
+    summed: Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class StoredCounts:
     """The counts of `width` features of which one code, the commonest by far, is not stored: its
-    rows are the rest.
+    rows are those that no stored code has.
 
     `count` (c,) rows with a stored code and a group, `group` (c,) and `slot` (c,) which ones,
     ordered by slot; `feature` (s,) the feature 0..width-1 of each slot (feature and code),
@@ -38,57 +49,68 @@ class StoredCounts:
     rows: np.ndarray
 
     def by_feature(self, values: np.ndarray) -> np.ndarray:
-        """(width,) int64 sums of the slots' values."""
+        """Return (width,) int64 sums of the slots' values."""
         return sums_between(values, self._slots)
+
+    def rows_unstored(self, n: int) -> np.ndarray:
+        """Return (width,) r: of n rows those with the code that is not stored."""
+        return n - self.by_feature(self.rows)
 
     @cached_property
     def _slots(self) -> np.ndarray:
         """(width + 1,) the first slot of each feature."""
-        return np.searchsorted(self.feature, np.arange(self.width + 1))
+        return self._first_of_each(self.feature)
+
+    def _first_of_each(self, features: np.ndarray) -> np.ndarray:
+        return np.searchsorted(features, np.arange(self.width + 1))
 
     @cached_property
-    def _pairs(
-        self,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """(feature, group, first pair of each feature, what makes sums over the pairs of the cells'
-        values)."""
-        of, group = self.feature.take(self.slot), self.group
-        several = np.flatnonzero(
-            (np.diff(self._slots) > 1).take(of)
-        )  # cells of features with several stored codes
-        if not len(several):
-            return of, group, np.searchsorted(of, np.arange(self.width + 1)), lambda values: values
-        key = of[several] * (int(group.max()) + 1) + group[several]
+    def _pairs(self) -> Pairs:
+        feature = self.feature.take(self.slot)
+        group = self.group
+        # cells of features with several stored codes: a pair may have several of them
+        shared = np.flatnonzero((np.diff(self._slots) > 1).take(feature))
+        if not len(shared):
+            return Pairs(feature, group, self._first_of_each(feature), lambda values: values)
+        key = feature[shared] * (int(group.max()) + 1) + group[shared]
         order = np.argsort(key, kind="stable")
-        key, order = key[order], several[order]
+        key = key[order]
+        order = shared[order]
         starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        places, kept = (
-            several[starts],
-            np.ones(len(of), bool),
-        )  # the runs lie in order, each pair where one of its cells was
-        kept[several] = False
-        kept[places] = True
+        # the pairs lie in order, each where one of its cells was
+        places = shared[starts]
+        is_pair = np.ones(len(feature), bool)
+        is_pair[shared] = False
+        is_pair[places] = True
 
         def summed(values: np.ndarray) -> np.ndarray:
             out = values.copy()
             out[places] = np.add.reduceat(values[order], starts)
-            return out[kept]
+            return out[is_pair]
 
-        of, group = of.copy(), group.copy()
-        of[places], group[places] = of[order[starts]], group[order[starts]]
-        of, group = of[kept], group[kept]
-        return of, group, np.searchsorted(of, np.arange(self.width + 1)), summed
+        first_cells = order[starts]
+        feature[places] = feature[first_cells]
+        feature = feature[is_pair]
+        group = group.copy()
+        group[places] = group[first_cells]
+        group = group[is_pair]
+        return Pairs(feature, group, self._first_of_each(feature), summed)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """(width + 1,) the first pair of each feature."""
+        return self._pairs.edges
 
     def pairs(self, *values: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The pairs (feature, group) that have a stored code, and the sums of the cells' values
-        over each."""
-        of, group, _, summed = self._pairs
-        return of, group, *map(summed, values)
+        """Return feature and group of the pairs that meet, and the sums of the cells' values."""
+        pairs = self._pairs
+        return pairs.feature, pairs.group, *map(pairs.summed, values)
 
     def over_pairs(self, values: np.ndarray) -> np.ndarray:
-        """(width,) sums of the pairs' values: exact of whole numbers, else in the order of the
-        groups."""
-        return sums_between(values, self._pairs[2])
+        """Return (width,) sums of the pairs' values.
+
+        They are exact of whole numbers, else in the order of the groups."""
+        return sums_between(values, self.edges)
 
 
 class LabelRows:
@@ -96,7 +118,8 @@ class LabelRows:
     label l's the `case[l]`-th."""
 
     def __init__(self, positive: np.ndarray, n: int) -> None:
-        self.positive, self.n = np.asarray(positive, np.int64), n
+        self.positive = np.asarray(positive, np.int64)
+        self.n = n
         self.distinct, self.case, self.labels = np.unique(
             self.positive, return_inverse=True, return_counts=True
         )
@@ -126,95 +149,94 @@ class PairMoments:
         return np.searchsorted(self.feature, np.arange(self.count + 1))
 
     def over(self, values: np.ndarray) -> np.ndarray:
-        """(count,) sums of the pairs' values, in the order of the groups."""
+        """Return (count,) sums of the pairs' values, in the order of the groups."""
         return sums_between(values, self.edges)
+
+
+# ---- sums over all labels ----
 
 
 def summed_stored_information(
     logs: CountLogs, stored: StoredCounts, rows: LabelRows, clip: bool = True
 ) -> np.ndarray:
-    """`summed_label_information` from stored counts whose groups are the labels, to the bit;
-    without `clip` the sum as it is.
+    """Return `summed_label_information` from stored counts whose groups are the labels, to the bit.
 
-    Of a label that meets no stored code of f only its count matters, by g(r, p) = T(r − p) − T(r) −
-    T(n − p) + T(n), r the rows with the code that is not stored, T(c) = c log c: a table over the
-    distinct r and p. The stored cells correct it."""
-    n, positive = rows.n, rows.positive
-    rest = n - stored.by_feature(stored.rows)
-    kept = logs.clip if clip else lambda value: value
-    by_rest = unstored_sums(logs, rest, rows, kept)
-    terms = (
-        logs(stored.count)
-        + logs(stored.rows.take(stored.slot) - stored.count)
-        - logs(stored.rows).take(stored.slot)
-    )
-    f, label, met, terms = stored.pairs(stored.count, terms)
-    p, r = positive.take(label), rest.take(f)
-    left = p - met
-    terms = terms + logs(left) + logs(r - left) - logs(positive).take(label)
+    Without `clip` it is the sum as it is. Of a label that meets no stored code of f only its count
+    matters, by g(r, p) = T(r − p) − T(r) − T(n − p) + T(n): a table over the distinct r and p. The
+    stored cells correct it."""
+    n = rows.n
+    positive = rows.positive
+    r_of_feature = stored.rows_unstored(n)
+    clipped = logs.clip if clip else lambda value: value
+    sums = unstored_sums(logs, r_of_feature, rows, clipped)
+    in_code = stored.rows.take(stored.slot)
+    cell_terms = logs(stored.count) + logs(in_code - stored.count)
+    cell_terms = cell_terms - logs(stored.rows).take(stored.slot)
+    f, label, met, terms = stored.pairs(stored.count, cell_terms)
+    p = positive.take(label)
+    r = r_of_feature.take(f)
+    missed = p - met  # rows with the label that have the code that is not stored
+    terms = terms + logs(missed) + logs(r - missed) - logs(positive).take(label)
     unstored = logs(np.maximum(r - p, 0))
     if not clip:  # most of the two values' terms are the same
-        return by_rest + stored.over_pairs(terms - unstored)
-    common = (logs(n) - logs(n - positive)).take(label) - logs(rest).take(f)
+        return sums + stored.over_pairs(terms - unstored)
+    common = (logs(n) - logs(n - positive)).take(label) - logs(r_of_feature).take(f)
     if logs.chance:
-        by_rest -= stored.by_feature(
-            logs.chance.summed(stored.rows, positive, n)
-        ) + logs.chance.summed(rest, positive, n)
-    return by_rest + stored.over_pairs(kept(terms + common) - kept(unstored + common))
+        by_code = stored.by_feature(logs.chance.summed(stored.rows, positive, n))
+        sums -= by_code + logs.chance.summed(r_of_feature, positive, n)
+    return sums + stored.over_pairs(clipped(terms + common) - clipped(unstored + common))
 
 
 def unstored_sums(
-    logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Callable[[np.ndarray], np.ndarray]
+    logs: CountLogs,
+    r_of_feature: np.ndarray,
+    rows: LabelRows,
+    clipped: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """(F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `kept`, of features with
-    `rest` (F,) rows r."""
-    r, case = np.unique(rest, return_inverse=True)
-    of_label, table = logs(rows.n) - logs(rows.n - rows.distinct), np.empty(len(r), np.int64)
+    """Return (F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `clipped`.
+
+    `r_of_feature` (F,): rows with the code that is not stored."""
+    distinct_r, case = np.unique(r_of_feature, return_inverse=True)
+    of_label = logs(rows.n) - logs(rows.n - rows.distinct)
+    table = np.empty(len(distinct_r), np.int64)
     step = max(1, CELLS // max(1, len(rows.distinct)))
-    for a in range(0, len(r), step):
-        some = r[a : a + step, None]
+    for first in range(0, len(distinct_r), step):
+        r = distinct_r[first : first + step, None]
         # where p exceeds r the label meets a stored code, and the value cancels
-        table[a : a + step] = (
-            kept(logs(np.maximum(some - rows.distinct, 0)) - logs(some) + of_label) @ rows.labels
-        )
+        terms = logs(np.maximum(r - rows.distinct, 0)) - logs(r) + of_label
+        table[first : first + step] = clipped(terms) @ rows.labels
     return table[case]
 
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
-    """(F,) fixed-point n·I(f; class) from stored counts of classes with `classes` (m,) rows:
-    `class_information`, to the bit."""
-    n, rest = classes.sum(), classes.sum() - stored.by_feature(stored.rows)
+    """Return (F,) fixed-point n·I(f; class) from stored counts: `class_information`, to the bit.
+
+    `classes` (m,): the rows of each class."""
+    n = classes.sum()
+    r = stored.rows_unstored(n)
     _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
     change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
     if logs.chance:
-        change = (
-            change
-            - stored.by_feature(logs.chance.summed(stored.rows, classes))
-            - logs.chance.summed(rest, classes)
-        )
-    return change - stored.by_feature(logs(stored.rows)) - logs(rest) + logs(n)
+        change = change - stored.by_feature(logs.chance.summed(stored.rows, classes))
+        change = change - logs.chance.summed(r, classes)
+    return change - stored.by_feature(logs(stored.rows)) - logs(r) + logs(n)
 
 
 def stored_label_sums(
-    stored: StoredCounts,
-    rows: LabelRows,
-    pair_values: np.ndarray,
-    unstored: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    stored: StoredCounts, rows: LabelRows, pair_values: np.ndarray, unstored: Unstored
 ) -> np.ndarray:
-    """(F,) Σ_l of a value over all labels: `pair_values` of the pairs (feature, label) with a stored
-    code, `unstored(r, p)` of the others, by their rows p and the feature's rows r with the code
-    that is not stored. Nothing is subtracted."""
+    """Return (F,) Σ_l of a value over all labels. Nothing is subtracted.
+
+    `pair_values` of the pairs (feature, label) with a stored code, `unstored(r, p)` of the
+    others."""
     f, label = stored.pairs()
-    rest = rows.n - stored.by_feature(stored.rows)
+    r = stored.rows_unstored(rows.n)
     out = stored.over_pairs(pair_values)
-    add_unstored(
-        out,
-        rows,
-        f,
-        label,
-        stored._pairs[2],
-        lambda some: unstored(rest[some, None], rows.distinct),
-    )
+
+    def values(features: slice) -> np.ndarray:
+        return unstored(r[features, None], rows.distinct)
+
+    add_unstored(out, rows, f, label, stored.edges, values)
     return out
 
 
@@ -225,39 +247,44 @@ def add_unstored(
     label: np.ndarray,
     edges: np.ndarray,
     values: Callable[[slice], np.ndarray],
-    kept: np.ndarray | slice = slice(None),
+    selected: np.ndarray | slice = slice(None),
 ) -> None:
-    """Add to each feature's sum in `out` (F,) the `values` (features, distinct), for a slice of
-    them, of the labels in no pair with it; `feature` and `label` (p,) are the pairs, from `edges`
-    (F + 1,) on each feature's; `kept` of the distinct numbers."""
+    """Add to each feature's sum in `out` (F,) the values of the labels in no pair with it.
+
+    `values` (features, distinct) for a slice of the features; `feature` and `label` (p,) are the
+    pairs, from `edges` (F + 1,) on each feature's; `selected` of the distinct numbers."""
     count = len(rows.distinct)
     step = max(1, CELLS // max(1, count))
-    for a in range(0, len(out), step):
-        z = min(len(out), a + step)
-        pairs = slice(edges[a], edges[z])
-        met = np.bincount(
-            (feature[pairs] - a) * count + rows.case[label[pairs]], minlength=(z - a) * count
-        )
-        left = (rows.labels - met.reshape(z - a, count))[:, kept]
+    for first in range(0, len(out), step):
+        last = min(len(out), first + step)
+        pairs = slice(edges[first], edges[last])
+        cell = (feature[pairs] - first) * count + rows.case[label[pairs]]
+        met = np.bincount(cell, minlength=(last - first) * count)
+        unmet = (rows.labels - met.reshape(last - first, count))[:, selected]
+        terms = np.where(unmet > 0, unmet * values(slice(first, last)), 0.0)
         # a sum's bits go by the layout
-        out[a:z] += np.ascontiguousarray(np.where(left > 0, left * values(slice(a, z)), 0.0)).sum(
-            axis=1
-        )
+        out[first:last] += np.ascontiguousarray(terms).sum(axis=1)
+
+
+# ---- a value for each pair, and a function for the labels in none ----
 
 
 def stored_label_information(
     logs: CountLogs, stored: StoredCounts, rows: LabelRows
 ) -> tuple[np.ndarray, Unstored]:
-    """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of others by (r,
-    p): see `stored_label_sums`."""
-    n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
-    code = stored.rows[stored.slot]
-    f, label, met, terms = stored.pairs(
-        stored.count, logs(stored.count) + logs(code - stored.count) - logs(code)
-    )
-    p, r = rows.positive[label], rest[f]
-    left = p - met
-    exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
+    """Return I(f; Y_l), in nats, of the pairs with a stored code, and of others by (r, p).
+
+    They are as `stored_label_sums` takes them."""
+    n = rows.n
+    r_of_feature = stored.rows_unstored(n)
+    in_code = stored.rows[stored.slot]
+    cell_terms = logs(stored.count) + logs(in_code - stored.count) - logs(in_code)
+    f, label, met, terms = stored.pairs(stored.count, cell_terms)
+    p = rows.positive[label]
+    r = r_of_feature[f]
+    missed = p - met
+    cells = terms + logs(missed) + logs(r - missed) - logs(r)
+    exact = cells - logs(p) - logs(n - p) + logs(n)
 
     def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         value = logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n)
@@ -269,53 +296,49 @@ def stored_label_information(
 def small_stored_information(
     stored: StoredCounts, rows: LabelRows, correction: str = "none"
 ) -> tuple[np.ndarray, Unstored]:
-    """`small_label_information` of the pairs (feature, label) with a stored code, and of the others
-    by (r, p)."""
-    n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
+    """Return `small_label_information` of the pairs with a stored code, and of others by (r, p)."""
+    n = rows.n
+    r_of_feature = stored.rows_unstored(n)
     cell = partial(small_terms, n)
-    code, p = stored.rows[stored.slot], rows.positive[stored.group]
-    terms = cell(stored.count, code, p) + cell(code - stored.count, code, n - p)
-    codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (rest > 0)
-    occupied = np.ones(len(code), np.int64) + (code > stored.count)
-    f, label, met, of_codes, pair_values, occupied, seen = stored.pairs(
-        stored.count, code, terms, occupied, np.ones_like(code)
+    in_code = stored.rows[stored.slot]
+    p = rows.positive[stored.group]
+    terms = cell(stored.count, in_code, p) + cell(in_code - stored.count, in_code, n - p)
+    codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (r_of_feature > 0)
+    occupied = np.ones(len(in_code), np.int64) + (in_code > stored.count)
+    f, label, met, in_codes, values, occupied, codes_met = stored.pairs(
+        stored.count, in_code, terms, occupied, np.ones_like(in_code)
     )
-    p, r = rows.positive[label], rest[f]
-    left, others = (
-        p - met,
-        n - r - of_codes,
-    )  # rows of the stored codes that the label does not meet
-    pair_values = (
-        pair_values
-        + cell(left, r, p)
-        + cell(r - left, r, n - p)
-        + cell(np.zeros_like(p), others, p)
-    )
-    pair_values = pair_values + cell(others, others, n - p)
+    p = rows.positive[label]
+    r = r_of_feature[f]
+    missed = p - met
+    others = n - r - in_codes  # rows of the stored codes that the label does not meet
+    values = values + cell(missed, r, p) + cell(r - missed, r, n - p)
+    values = values + cell(np.zeros_like(p), others, p)
+    values = values + cell(others, others, n - p)
     if correction == "miller-madow":
-        cells = occupied + (left > 0) + (r > left) + (codes[f] - (r > 0) - seen)
-        pair_values = pair_values + 0.5 * (codes[f] - 1 - (cells - (p > 0) - (p < n)))
+        codes_unmet = codes[f] - (r > 0) - codes_met
+        cells = occupied + (missed > 0) + (r > missed) + codes_unmet
+        values = values + 0.5 * (codes[f] - 1 - (cells - (p > 0) - (p < n)))
 
     def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         p = np.minimum(p, r)
-        value = (
-            cell(p, r, p)
-            + cell(r - p, r, n - p)
-            + cell(np.zeros_like(p), n - r, p)
-            + cell(n - r, n - r, n - p)
-        )
+        value = cell(p, r, p) + cell(r - p, r, n - p)
+        value = value + cell(np.zeros_like(p), n - r, p)
+        value = value + cell(n - r, n - r, n - p)
         if correction == "miller-madow":
             value = value + 0.5 * (1 - (r > p))
         return value / n
 
-    return pair_values / n, unstored
+    return values / n, unstored
 
 
 def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Unstored]:
-    """χ² of the pairs (feature, label) with a stored code, and of the others by (r, p), as
-    `chi_square`: with O of n_a rows of a code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels
-    with one value have none."""
-    n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
+    """Return χ² of the pairs with a stored code, and of others by (r, p), as `chi_square`.
+
+    With O of n_a rows of a code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels with one value
+    have none."""
+    n = rows.n
+    r_of_feature = stored.rows_unstored(n)
 
     def scaled(value: np.ndarray, p: np.ndarray) -> np.ndarray:
         both = p.astype(np.float64) * (n - p)
@@ -325,68 +348,72 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
         excess = difference(n, count, of_code, p)
         return np.divide(excess**2, of_code, out=np.zeros_like(excess), where=of_code > 0)
 
-    code = stored.rows[stored.slot]
-    f, label, met, of_codes, cells = stored.pairs(
-        stored.count, code, term(stored.count, code, rows.positive[stored.group])
-    )
-    p, r = rows.positive[label], rest[f]
-    others = (n - r - of_codes).astype(np.float64)
+    in_code = stored.rows[stored.slot]
+    cell_terms = term(stored.count, in_code, rows.positive[stored.group])
+    f, label, met, in_codes, terms = stored.pairs(stored.count, in_code, cell_terms)
+    p = rows.positive[label]
+    r = r_of_feature[f]
+    others = (n - r - in_codes).astype(np.float64)
 
     def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         return scaled(term(p, r, p) + (n - r).astype(np.float64) * p * p, p)
 
-    return scaled(cells + term(p - met, r, p) + others * p * p, p), unstored
+    return scaled(terms + term(p - met, r, p) + others * p * p, p), unstored
 
 
 def largest_stored(
     stored: StoredCounts, rows: LabelRows, pair_values: np.ndarray, unstored: Unstored
 ) -> np.ndarray:
-    """(F,) the largest value over the labels, where that of a label without stored codes grows with
-    its rows."""
+    """Return (F,) the largest value over the labels.
+
+    The value of a label without stored codes grows with its rows: of these labels the one of most
+    rows will do."""
     f, label = stored.pairs()
-    rank = np.empty(len(rows.positive), np.int64)
+    q = len(rows.positive)
     by_rows = np.argsort(-rows.positive, kind="stable")
-    rank[by_rows] = np.arange(len(by_rows))
+    rank = np.empty(q, np.int64)
+    rank[by_rows] = np.arange(q)
     order = np.lexsort((rank[label], f))
-    edges = stored._pairs[2]
-    missing = np.diff(edges).copy()  # the first label, by its rows, that does not meet the feature
+    edges = stored.edges
+    # the rank of the first label, by its rows, that does not meet the feature: of the labels that
+    # meet it in order, the first one whose rank is not its place
+    missing = np.diff(edges).copy()
     place = np.arange(len(f)) - edges[f]
-    np.minimum.at(missing, f[order], np.where(rank[label][order] != place, place, len(rank)))
+    np.minimum.at(missing, f[order], np.where(rank[label][order] != place, place, q))
     out = np.zeros(stored.width)
     np.maximum.at(out, f, pair_values)
-    some = missing < len(rank)
-    rest = rows.n - stored.by_feature(stored.rows)
-    out[some] = np.maximum(out[some], unstored(rest[some], rows.positive[by_rows[missing[some]]]))
+    has_unstored = missing < q
+    r = stored.rows_unstored(rows.n)[has_unstored]
+    p = rows.positive[by_rows[missing[has_unstored]]]
+    out[has_unstored] = np.maximum(out[has_unstored], unstored(r, p))
     return out
 
 
 def stored_class_chi_square(stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
-    """`class_chi_square` from stored counts whose groups are the classes, with `classes` (m,)
-    rows."""
-    n, rest = int(classes.sum()), classes.sum() - stored.by_feature(stored.rows)
+    """Return `class_chi_square` from stored counts whose groups are the classes.
+
+    `classes` (m,): the rows of each class."""
+    n = int(classes.sum())
+    r = classes.sum() - stored.by_feature(stored.rows)
 
     def term(count: np.ndarray, of_code: np.ndarray, of_class: np.ndarray) -> np.ndarray:
         expected = of_code.astype(np.float64) * of_class
-        return np.divide(
-            (n * count - expected) ** 2,
-            expected * n,
-            out=np.zeros_like(expected),
-            where=expected > 0,
-        )
+        square = (n * count - expected) ** 2
+        return np.divide(square, expected * n, out=np.zeros_like(expected), where=expected > 0)
 
-    code, m = stored.rows[stored.slot], classes[stored.group]
-    # of a stored code, each class it does not meet adds its expectation
-    of_slot = (
-        np.bincount(stored.slot, m, len(stored.rows)).astype(np.int64)
-        if len(m)
-        else np.zeros(len(stored.rows), np.int64)
-    )
-    f, group, met, cells = stored.pairs(stored.count, term(stored.count, code, m))
+    in_code = stored.rows[stored.slot]
+    in_class = classes[stored.group]
+    slots = len(stored.rows)
+    of_slot = np.zeros(slots, np.int64)  # rows of the classes that the slot meets
+    if len(in_class):
+        of_slot = np.bincount(stored.slot, in_class, slots).astype(np.int64)
+    f, group, met, terms = stored.pairs(stored.count, term(stored.count, in_code, in_class))
     m = classes[group]
-    out = stored.over_pairs(cells + term(m - met, rest[f], m))
+    out = stored.over_pairs(terms + term(m - met, r[f], m))
+    # of a stored code, each class it does not meet adds its expectation
     out += stored.by_feature(stored.rows * (n - of_slot)) / n
-    away = (n - stored.over_pairs(m)).astype(np.float64)  # rows of classes that meet no stored code
-    gone = (n - rest).astype(np.float64)
-    return out + np.divide(
-        away * gone**2, n * rest.astype(np.float64), out=np.zeros(stored.width), where=rest > 0
-    )
+    # so do the classes that meet no stored code, of the code that is not stored
+    unmet = (n - stored.over_pairs(m)).astype(np.float64)
+    in_stored = (n - r).astype(np.float64)
+    below = n * r.astype(np.float64)
+    return out + np.divide(unmet * in_stored**2, below, out=np.zeros(stored.width), where=r > 0)
