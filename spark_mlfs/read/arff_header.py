@@ -22,8 +22,9 @@ MAX_NAME = 4096
 
 @dataclass
 class Attribute:
-    """One @attribute line: `categories` is None unless nominal; `kind` is numeric, nominal, string,
-    date, relational."""
+    """One @attribute line.
+
+    `kind` is numeric, nominal, string, date or relational; `categories` is None unless nominal."""
 
     name: str
     kind: str
@@ -51,48 +52,52 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def unquote(text: str) -> str:
-    """A name or value without its quotes, escapes resolved; an unquoted one as it is."""
+    """Return a name or value without its quotes, escapes resolved."""
     text = text.strip()
     if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
         return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1])
     return text
 
 
-def after_space(line: str, at: int) -> int:
-    """Return where the first character that is no space stands, from `at` on."""
-    return at + len(_SPACE.match(line, at)[0])  # type: ignore[index]  # it matches nothing, too
+def after_space(line: str, start: int) -> int:
+    """Return where the first character that is no space stands, from `start` on."""
+    space = _SPACE.match(line, start)  # which matches nothing, too
+    return start + len(space[0])  # type: ignore[index]
 
 
-def next_piece(line: str, at: int, end: re.Pattern[str]) -> tuple[str, bool, int]:
-    """The value at `at`, quoted or up to what matches `end`; whether it is quoted; the mark's place
-    behind it, in linear time."""
-    at = after_space(line, at)
-    quoted = _QUOTED.match(line, at)
+def next_piece(line: str, start: int, end: re.Pattern[str]) -> tuple[str, bool, int]:
+    """Return the value at `start`, whether it is quoted, and the place of the mark behind it.
+
+    An unquoted value goes up to what matches `end`. Linear time."""
+    start = after_space(line, start)
+    quoted = _QUOTED.match(line, start)
     if quoted:
         return unquote(quoted[0]), True, after_space(line, quoted.end())
-    found = end.search(line, at)
-    stop = found.start() if found else len(line)
-    return line[at:stop].rstrip(), False, stop
+    mark = end.search(line, start)
+    stop = mark.start() if mark else len(line)
+    return line[start:stop].rstrip(), False, stop
 
 
 def parse_header(lines: Sequence[str], file: str) -> Header:
-    """The relation line and the attributes of a header given line by line."""
-    relation, attributes, seen = "", list[Attribute](), dict[str, int]()
-    for k, raw in enumerate(lines, 1):
+    """Return the relation and the attributes of a header given line by line."""
+    relation = ""
+    attributes: list[Attribute] = []
+    line_of: dict[str, int] = {}  # of the attributes by name
+    for number, raw in enumerate(lines, 1):
         line = raw.strip().lstrip("\ufeff").strip()
         if not line or line[0] == "%":
             continue
         word = line.split(None, 1)[0].lower()
-        rest = line[len(word) :].strip()
+        content = line[len(word) :].strip()
         if word == "@relation":
-            relation = rest
+            relation = content
         elif word == "@attribute":
-            attribute = _attribute(rest, f"{file}:{k}", k)
-            first = seen.setdefault(attribute.name, k)
-            if first < k:
+            attribute = _attribute(content, f"{file}:{number}", number)
+            first = line_of.setdefault(attribute.name, number)
+            if first < number:
                 raise DataError(
-                    f"{file}:{k}: attribute {attribute.name!r} is declared twice (first in line "
-                    f"{first}); rename one"
+                    f"{file}:{number}: attribute {attribute.name!r} is declared twice (first in "
+                    f"line {first}); rename one"
                 )
             attributes.append(attribute)
         elif word.startswith("@data"):
@@ -101,7 +106,9 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
             allowed = (
                 "before @data there are only @relation, @attribute, comments (%) and blank lines"
             )
-            raise DataError(f"{file}:{k}: the header line starts with {word[:20]!r}; {allowed}")
+            raise DataError(
+                f"{file}:{number}: the header line starts with {word[:20]!r}; {allowed}"
+            )
     if not attributes:
         raise DataError(
             f"{file}:{max(len(lines), 1)}: no @attribute before @data; declare the attributes"
@@ -109,13 +116,15 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
     return Header(relation, attributes, file)
 
 
-def _attribute(rest: str, place: str, line: int) -> Attribute:
-    match = _NAME.match(rest)
+def _attribute(declaration: str, place: str, line: int) -> Attribute:
+    """Return the attribute of a declaration, the text behind @attribute."""
+    match = _NAME.match(declaration)
     if not match:
         raise DataError(
-            f"{place}: no attribute name in {rest[:40]!r}; write @attribute 'name' type"
+            f"{place}: no attribute name in {declaration[:40]!r}; write @attribute 'name' type"
         )
-    name, kind = unquote(match[1]), rest[match.end() :]
+    name = unquote(match[1])
+    kind = declaration[match.end() :]
     if not name.strip():
         raise DataError(f"{place}: an attribute without a name; write @attribute 'name' type")
     if len(name) > MAX_NAME:
@@ -123,105 +132,113 @@ def _attribute(rest: str, place: str, line: int) -> Attribute:
             f"{place}: an attribute name of {len(name)} characters, {name[:20]!r} and on; give it "
             f"at most {MAX_NAME}"
         )
-    where = f"{place}: attribute {name!r}"
+    subject = f"{place}: attribute {name!r}"
     if kind.startswith("{"):
-        categories, at = list[str](), 1
-        while True:
-            value, quoted, at = next_piece(kind, at, _LIST_END)
-            mark = kind[at : at + 1]
-            if not mark:
-                raise DataError(f"{where}: the list of categories is not closed; end it with }}")
-            if mark not in ",}":
-                raise DataError(
-                    f"{where}: {kind[at : at + 20]!r} after a quoted category; remove it"
-                )
-            if not value and not quoted:
-                what = (
-                    "lists no category"
-                    if mark == "}" and not categories
-                    else "lists an empty category"
-                )
-                raise DataError(f"{where} {what}; remove the comma, or write '' for an empty one")
-            categories.append(value)
-            at += 1
-            if mark == "}":
-                break
-        _nothing_more(kind[at:], where, "the list of categories")
-        if len(set(categories)) < len(categories):
-            raise DataError(f"{where} lists a category twice; remove one")
-        return Attribute(name, "nominal", categories, line)
+        return Attribute(name, "nominal", _category_list(kind, subject), line)
     word = (kind.split(None, 1) or [""])[0].lower()
     if word in NUMERIC:
-        _nothing_more(kind[len(word) :], where, f"the type {word}")
+        _check_end(kind[len(word) :], subject, f"the type {word}")
         return Attribute(name, "numeric", None, line)
     if word in UNUSABLE:
         return Attribute(name, word, None, line)
-    raise DataError(f"{where} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}")
+    raise DataError(
+        f"{subject} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}"
+    )
+
+
+def _category_list(text: str, subject: str) -> list[str]:
+    """Return the categories of ``{a, b, ...}``, behind which only a comment may stand."""
+    categories: list[str] = []
+    mark = ""
+    position = 1
+    while mark != "}":
+        value, quoted, position = next_piece(text, position, _LIST_END)
+        mark = text[position : position + 1]
+        if not mark:
+            raise DataError(f"{subject}: the list of categories is not closed; end it with }}")
+        if mark not in ",}":
+            excerpt = text[position : position + 20]
+            raise DataError(f"{subject}: {excerpt!r} after a quoted category; remove it")
+        if not value and not quoted:
+            fault = "lists an empty category"
+            if mark == "}" and not categories:
+                fault = "lists no category"
+            raise DataError(f"{subject} {fault}; remove the comma, or write '' for an empty one")
+        categories.append(value)
+        position += 1
+    _check_end(text[position:], subject, "the list of categories")
+    if len(set(categories)) < len(categories):
+        raise DataError(f"{subject} lists a category twice; remove one")
+    return categories
 
 
 _RANGE = re.compile(r"\[[^\]]*\]")  # Weka's range of a numeric attribute, as in: numeric [0,1]
 
 
-def _nothing_more(rest: str, where: str, what: str) -> None:
-    rest = rest.strip()
-    found = _RANGE.match(rest)
-    rest = rest[found.end() :].strip() if found else rest
-    if rest and rest[0] != "%":
+def _check_end(text: str, subject: str, before: str) -> None:
+    """Raise `DataError` where a declaration goes on but by a range or a comment."""
+    text = text.strip()
+    bounds = _RANGE.match(text)
+    if bounds:
+        text = text[bounds.end() :].strip()
+    if text and text[0] != "%":
         raise DataError(
-            f"{where}: {rest[:20]!r} after {what}; remove it, or put a % before a comment"
+            f"{subject}: {text[:20]!r} after {before}; remove it, or put a % before a comment"
         )
 
 
-def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]]:
-    """All label names of a Mulan label XML at any depth, and those of its leaves; read by its
-    declared encoding."""
+def label_names_of_xml(content: bytes, source: str) -> tuple[list[str], list[str]]:
+    """Return all label names of a Mulan label XML, at any depth, and those of its leaves.
+
+    It is read by its declared encoding; messages call it `source`."""
     content = content.lstrip()
     if not content:
         raise DataError(
-            f"{where}: the file is empty; give Mulan's label file (<labels><label "
+            f"{source}: the file is empty; give Mulan's label file (<labels><label "
             "name=.../></labels>)"
         )
-    if (
-        b"<!ENTITY" in content
-        or "<!ENTITY".encode("utf-16-le") in content
-        or "<!ENTITY".encode("utf-16-be") in content
-    ):
+    declaration = "<!ENTITY"
+    if any(declaration.encode(code) in content for code in ("utf-8", "utf-16-le", "utf-16-be")):
         raise DataError(
-            f"{where}: the XML declares entities, which no label file needs; remove them"
+            f"{source}: the XML declares entities, which no label file needs; remove them"
         )
     try:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
-        known = b"encoding" in content[:200] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
-        if not known and not_utf8(content):
+        marked = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        if b"encoding" not in content[:200] and not marked and not_utf8(content):
             begin = '<?xml version="1.0" encoding="ISO-8859-1"?>, or the encoding it has'
             raise DataError(
-                f"{where}: not UTF-8 and without a declared encoding; begin it with {begin}"
+                f"{source}: not UTF-8 and without a declared encoding; begin it with {begin}"
             ) from None
         raise DataError(
-            f"{where}: not well-formed XML ({error}); give Mulan's label file"
+            f"{source}: not well-formed XML ({error}); give Mulan's label file"
         ) from None
-    nodes = [
-        e for e in root.iter() if e.tag.rpartition("}")[2] == "label" and e.get("name") is not None
-    ]
-    if any(not e.attrib["name"].strip() for e in nodes):
+    nodes = [node for node in root.iter() if _is_label(node) and node.get("name") is not None]
+    if any(not node.attrib["name"].strip() for node in nodes):
         raise DataError(
-            f'{where}: a label without a name (name=""); name it as the attribute it stands for, '
+            f'{source}: a label without a name (name=""); name it as the attribute it stands for, '
             "or remove it"
         )
-    leaves = [e for e in nodes if not any(c.tag.rpartition("}")[2] == "label" for c in e)]
-    return [e.attrib["name"] for e in nodes], [e.attrib["name"] for e in leaves]
+    leaves = [node for node in nodes if not any(map(_is_label, node))]
+    return [node.attrib["name"] for node in nodes], [node.attrib["name"] for node in leaves]
+
+
+def _is_label(node: ElementTree.Element) -> bool:
+    return node.tag.rpartition("}")[2] == "label"
 
 
 def labels_of_relation(relation: str) -> int | None:
-    """n of MEKA's option ``-C n`` in the text of a relation line (``'name: -C n'``), where it is a
-    word of its own."""
+    """Return n of MEKA's option ``-C n`` in the text of a relation line (``'name: -C n'``).
+
+    The option is a word of its own."""
     quoted = _QUOTED.match(relation)
-    words = (
-        (unquote(quoted[0]) if quoted else relation.partition("%")[0]).replace(":", ": ").split()
-    )
-    after = next((b for a, b in itertools.pairwise(words) if a == "-C"), None)
-    return int(after) if after is not None and re.fullmatch(r"-?[0-9]{1,9}", after) else None
+    text = unquote(quoted[0]) if quoted else relation.partition("%")[0]
+    words = text.replace(":", ": ").split()
+    number = next((b for a, b in itertools.pairwise(words) if a == "-C"), None)
+    if number is None or not re.fullmatch(r"-?[0-9]{1,9}", number):
+        return None
+    return int(number)
 
 
 def chosen_labels(
@@ -231,47 +248,13 @@ def chosen_labels(
     labels: str | int | Sequence[str] | None,
     ignore: Sequence[str],
 ) -> set[str]:
-    """Names of the label attributes."""
+    """Return the names of the label attributes."""
     names = [a.name for a in header.attributes]
-    known = set(names)
     file = files.names[0]
     if labels is None:
-        beside_it, chosen, broken = _from_xml_beside(spark, header, known)
-        n = labels_of_relation(header.relation)
-        if chosen is None:
-            if n is None:
-                why = f"{broken or 'no label XML beside it'}, no -C in @relation"
-                remedy = (
-                    f"{option('labels', 'labels.xml')}, n for the first n attributes, -n for "
-                    "the last n, or a list of names"
-                )
-                raise DataError(
-                    f"{file}: nothing says which attributes are labels ({why}); pass {remedy}"
-                )
-            chosen = _first_or_last(n, names, f"{file}: -C {n} in @relation", DataError)
-            if broken:
-                notice(f"{broken}; the labels of {file} are those of -C {n} in @relation")
-        elif n is not None and set(chosen) != set(names[:n] if n > 0 else names[n:]):
-            told = (
-                f"the labels are those of {posixpath.basename(beside_it)} beside it, not the "
-                f"-C {n} of @relation"
-            )
-            notice(f"{file}: {told}; pass labels={n} for those")
+        chosen = _labels_of_files(spark, file, header, names)
     elif isinstance(labels, str):
-        if not labels.lower().endswith((".xml", ".xml.gz")):
-            raise ParameterError(
-                f"{option('labels', labels)}: a string is the path of a label XML; give one name "
-                "as a list"
-            )
-        every, leaves = label_names_of_xml(small_file(spark, labels, "label XML", MAX_XML), labels)
-        absent = [n for n in leaves if n not in known]
-        if absent:
-            raise DataError(
-                f"{labels}: label {absent[0]!r} is no attribute of {file}: {near(absent[0], names)}"
-            )
-        chosen = [n for n in every if n in known]
-        if not chosen:
-            raise DataError(f"{labels}: it names no label; give Mulan's label file")
+        chosen = _labels_of_xml(spark, labels, file, names)
     elif isinstance(labels, int):
         chosen = _first_or_last(labels, names, option("labels", labels), ParameterError)
     else:
@@ -281,24 +264,72 @@ def chosen_labels(
                 f"{option('labels', labels)}: give a label XML, n, -n, or a list of attribute names"
             )
         for name in chosen:
-            if name not in known:
+            if name not in names:
                 raise ParameterError(
                     f"{option('labels')}: {file} has no attribute {name!r}: {near(name, names)}"
                 )
-    kept = set(chosen) - set(ignore)
-    if not kept:
+    remaining = set(chosen) - set(ignore)
+    if not remaining:
         raise ParameterError("every label is in ignore; keep one")
-    if not known - kept - set(ignore):
+    if not set(names) - remaining - set(ignore):
         raise ParameterError(
-            f"{file}: no feature is left beside the {len(kept)} labels; choose fewer labels"
+            f"{file}: no feature is left beside the {len(remaining)} labels; choose fewer labels"
         )
-    return kept
+    return remaining
 
 
-def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) -> list[str]:
+def _labels_of_files(spark: SparkSession, file: str, header: Header, names: list[str]) -> list[str]:
+    """Return the labels that a label XML beside the data names, or else the relation line."""
+    xml, chosen, damage = _from_xml_beside(spark, header, set(names))
+    n = labels_of_relation(header.relation)
+    if chosen is None:
+        if n is None:
+            reason = f"{damage or 'no label XML beside it'}, no -C in @relation"
+            remedy = (
+                f"{option('labels', 'labels.xml')}, n for the first n attributes, -n for "
+                "the last n, or a list of names"
+            )
+            raise DataError(
+                f"{file}: nothing says which attributes are labels ({reason}); pass {remedy}"
+            )
+        chosen = _first_or_last(n, names, f"{file}: -C {n} in @relation", DataError)
+        if damage:
+            notice(f"{damage}; the labels of {file} are those of -C {n} in @relation")
+    elif n is not None:
+        by_relation = names[:n] if n > 0 else names[n:]
+        if set(chosen) != set(by_relation):
+            notice(
+                f"{file}: the labels are those of {posixpath.basename(xml)} beside it, not the "
+                f"-C {n} of @relation; pass labels={n} for those"
+            )
+    return chosen
+
+
+def _labels_of_xml(spark: SparkSession, path: str, file: str, names: list[str]) -> list[str]:
+    """Return the labels of an XML whose path the user gave."""
+    if not path.lower().endswith((".xml", ".xml.gz")):
+        raise ParameterError(
+            f"{option('labels', path)}: a string is the path of a label XML; give one name "
+            "as a list"
+        )
+    content = small_file(spark, path, "label XML", MAX_XML)
+    in_xml, leaves = label_names_of_xml(content, path)
+    attributes = set(names)
+    absent = [name for name in leaves if name not in attributes]
+    if absent:
+        raise DataError(
+            f"{path}: label {absent[0]!r} is no attribute of {file}: {near(absent[0], names)}"
+        )
+    chosen = [name for name in in_xml if name in attributes]
+    if not chosen:
+        raise DataError(f"{path}: it names no label; give Mulan's label file")
+    return chosen
+
+
+def _first_or_last(n: int, names: list[str], subject: str, error: type[Exception]) -> list[str]:
     if n == 0 or abs(n) >= len(names):
         raise error(
-            f"{what}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or "
+            f"{subject}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or "
             "negative for the last"
         )
     return names[:n] if n > 0 else names[n:]
@@ -307,38 +338,37 @@ def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) 
 def _from_xml_beside(
     spark: SparkSession, header: Header, known: set[str]
 ) -> tuple[str, list[str] | None, str]:
-    """The label XML beside the data file, its labels (None: there is none), and one called like the
-    data that is damaged."""
-    fitting: dict[str, list[str]] = {}
-    broken = ""
+    """Return the label XML beside the data file, its labels, and what is wrong with one.
 
-    def own(path: str) -> bool:
-        return (
-            posixpath.basename(path).rpartition(".")[0]
-            == posixpath.basename(header.file).split(".")[0]
-        )
+    Without such an XML the labels are None; the fault is of an XML that is called like the data."""
+    stem = posixpath.basename(header.file).split(".")[0]
+    fitting: dict[str, list[str]] = {}
+    damage = ""
+
+    def same_name(path: str) -> bool:
+        return posixpath.basename(path).rpartition(".")[0] == stem
 
     for path, content in beside(spark, header.file, "*.xml"):
         try:
-            every, leaves = label_names_of_xml(content, path)
+            names, leaves = label_names_of_xml(content, path)
         except DataError as error:
-            broken = str(error).partition(";")[0] if own(path) else broken
+            if same_name(path):
+                damage = str(error).partition(";")[0]
             continue  # some other XML
         if leaves and known.issuperset(leaves):
-            fitting[path] = [n for n in every if n in known]
-        elif own(path):
-            absent = next((repr(n) for n in leaves if n not in known), None)
-            broken = (
-                f"{path} names the label {absent}, which is no attribute"
-                if absent
-                else f"{path} names no label"
-            )
+            fitting[path] = [name for name in names if name in known]
+        elif same_name(path):
+            absent = next((repr(name) for name in leaves if name not in known), None)
+            damage = f"{path} names no label"
+            if absent:
+                damage = f"{path} names the label {absent}, which is no attribute"
     if len({frozenset(names) for names in fitting.values()}) > 1:
-        fitting = {p: names for p, names in fitting.items() if own(p)} or fitting
-        if not any(map(own, fitting)):
-            told = (
-                f"{len(fitting)} label XML files beside it fit and differ "
-                f"({', '.join(map(posixpath.basename, fitting))})"
+        fitting = {path: names for path, names in fitting.items() if same_name(path)} or fitting
+        if not any(map(same_name, fitting)):
+            files = ", ".join(map(posixpath.basename, fitting))
+            raise DataError(
+                f"{header.file}: {len(fitting)} label XML files beside it fit and differ "
+                f"({files}); pass {option('labels')} with the path of one"
             )
-            raise DataError(f"{header.file}: {told}; pass {option('labels')} with the path of one")
-    return *next(iter(fitting.items()), ("", None)), broken
+    xml, chosen = next(iter(fitting.items()), ("", None))
+    return xml, chosen, damage

@@ -1,4 +1,4 @@
-"""Files as rows: ``path, size, modified, content, reason``, and the features of what they hold.
+"""Files as rows ``path, size, modified, content, reason``, and the features of what they hold.
 
 `path` is relative to `root`: the folder that was given; of a glob its folders before the first
 sign; of several paths the folder they share; of a table of paths the table's own. So ids and
@@ -12,7 +12,7 @@ import posixpath
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -55,10 +55,8 @@ COLUMNS = {
     REASON: "string",
 }
 FOLDER = "folder"  # the column of labels where folders are the labels
-BATCH_BYTES, PART_BYTES = (
-    4 << 20,
-    64 << 20,
-)  # of content: in one batch, and what one core reads at a time
+BATCH_BYTES = 4 << 20  # of content in one batch
+PART_BYTES = 64 << 20  # of content that one core reads at a time
 ENDINGS = (".csv", ".csv.gz", ".parquet", ".json", ".jsonl")
 
 ROOT = Parameter(
@@ -93,51 +91,73 @@ class Files(Reader):
     JSON) with a column of paths."""
 
     name, title = "files", "images, sounds or other files, by the features of their content"
-    local, endings = (
-        True,
-        (
-            ".png",
-            ".jpg",
-            ".jpeg",
-            ".gif",
-            ".bmp",
-            ".webp",
-            ".tif",
-            ".tiff",
-            ".wav",
-            ".flac",
-            ".ogg",
-        ),
+    local = True
+    endings = (
+        ".png",
+        ".jpg",
+        ".jpeg",
+        ".gif",
+        ".bmp",
+        ".webp",
+        ".tif",
+        ".tiff",
+        ".wav",
+        ".flac",
+        ".ogg",
     )
     parameters = (
-        Parameter("features", "image", Text("the name of an encoder"), "what makes features: "
-            "image, sound, or another encoder"),
-        Parameter("feature_options", None, Optional(Texts('an object, such as {"cells": 8}')), "the encoder's own parameters"),
         Parameter(
-            "labels", None, Optional(Names("a column, a list of them or a pattern with *")),
+            "features",
+            "image",
+            Text("the name of an encoder"),
+            "what makes features: image, sound, or another encoder",
+        ),
+        Parameter(
+            "feature_options",
+            None,
+            Optional(Texts('an object, such as {"cells": 8}')),
+            "the encoder's own parameters",
+        ),
+        Parameter(
+            "labels",
+            None,
+            Optional(Names("a column, a list of them or a pattern with *")),
             "the labels, columns of the table; None: the names of the folders on the way to a file",
         ),
-        Parameter("labels_from", None, Optional(Text("a path")), "the table that has them (CSV, "
-            "Parquet, JSON), by path"),
-        Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags "
-            "of a text"),
-        Parameter("label_names", None, Distinct("a list of different names"), "the labels of one "
-            "column, in order"),
+        Parameter(
+            "labels_from",
+            None,
+            Optional(Text("a path")),
+            "the table that has them (CSV, Parquet, JSON), by path",
+        ),
+        Parameter(
+            "label_delimiter",
+            None,
+            Optional(Text("a text")),
+            "what stands between the tags of a text",
+        ),
+        Parameter(
+            "label_names",
+            None,
+            Distinct("a list of different names"),
+            "the labels of one column, in order",
+        ),
         TEXT_IDS,
         *OF_FILES,
         ON_ERROR,
-    )  # fmt: skip
+    )
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         p = super().check(path, options)
         encoder_of(p)
-        told = p["labels_from"] if p["labels_from"] is not None else _table_of_paths(path)
-        if p["labels_from"] is not None and not p["labels_from"].endswith(ENDINGS):
+        labels_from = p["labels_from"]
+        table = labels_from if labels_from is not None else _table_of_paths(path)
+        if labels_from is not None and not labels_from.endswith(ENDINGS):
             raise ParameterError(
-                f"{option('labels_from', p['labels_from'])} must be a table, by its name one of "
+                f"{option('labels_from', labels_from)} must be a table, by its name one of "
                 f"{ENDINGS}"
             )
-        if (told is None) != (p["labels"] is None):
+        if (table is None) != (p["labels"] is None):
             lacking = option("labels") if p["labels"] is None else option("labels_from")
             raise ParameterError(
                 f"format 'files' needs {lacking}: labels of a table are given by its path and its "
@@ -148,65 +168,81 @@ class Files(Reader):
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         encoder = encoder_of(p)
         table = open_files(spark, path, p, labelled=True)
-        rows = encoded(table, encoder, FEATURES)
+        rows: Any = encoded(table, encoder, FEATURES)
+        usable: Any
         if isinstance(rows, LocalFrame):
-            held = [batch for batches in rows.map_parts(list) for batch in batches]
-            every = sum(batch.num_rows for batch in held)
-            rows = replace(
-                rows, parts=[partial(iter, held)], sizes={FEATURES: 8 * len(encoder.names) * every}
-            )
-            usable = [batch.filter(batch[REASON].is_null()) for batch in held]
-            kept: Any = replace(rows, parts=[partial(iter, usable)])
-            found = Rejected(
-                every, every - sum(batch.num_rows for batch in usable), rejected_rows(rows)
-            )
+            rows, usable, rejected = _encoded_here(rows, encoder)
         else:
-            rows, found = persisted(rows, table)
-            kept = rows.where(F.col(REASON).isNull())
-        if found.count == found.all or (found.count and p["on_error"] == "refuse"):
-            found.release()
-        if p["on_error"] == "refuse" and found.count:
-            raise refuse(*found.rows[0])
-        if found.all == found.count:
-            first = f", such as {found.rows[0][0]}: {found.rows[0][1]}" if found.rows else ""
-            raise DataError(f"{path}: none of the {found.all} files can be used{first}")
-        if found.count:
-            notice(
-                f"{found.count} of {found.all} files are left out, such as {found.rows[0][0]}: "
-                f"{found.rows[0][1]}"
-            )
-        labels = p["labels"] if p["labels"] is not None else FOLDER
-        further = {
+            rows, rejected = persisted(rows, table)
+            usable = rows.where(F.col(REASON).isNull())
+        _check_rejected(rejected, path, p["on_error"])
+        options = {
+            **p,
             "features": FEATURES,
-            "labels": labels,
+            "labels": p["labels"] if p["labels"] is not None else FOLDER,
             "id": PATH,
             "missing": "error",
             "graded": False,
             "needed": (),
+            "weight": None,
+            "categories": "auto",
         }
-        further |= {"weight": None, "categories": "auto"}
-        frame = with_names(assemble(kept, {**p, **further}), FEATURES, encoder.names)
-        setattr(frame, REJECTED, replace(found, gallery=gallery_of(spark, path, p, kept, encoder)))
+        frame = with_names(assemble(usable, options), FEATURES, encoder.names)
+        gallery = gallery_of(spark, path, p, usable, encoder)
+        setattr(frame, REJECTED, replace(rejected, gallery=gallery))
         return frame
+
+
+def _encoded_here(
+    rows: LocalFrame, encoder: EncodeCells
+) -> tuple[LocalFrame, LocalFrame, Rejected]:
+    """Return the encoded rows, held in memory, those that can be used, and the rejected ones."""
+    batches = [batch for of_part in rows.map_parts(list) for batch in of_part]
+    count = sum(batch.num_rows for batch in batches)
+    sizes = {FEATURES: 8 * len(encoder.names) * count}
+    rows = replace(rows, parts=[partial(iter, batches)], sizes=sizes)
+    usable = [batch.filter(batch[REASON].is_null()) for batch in batches]
+    rejected = count - sum(batch.num_rows for batch in usable)
+    usable_rows = replace(rows, parts=[partial(iter, usable)])
+    return rows, usable_rows, Rejected(count, rejected, rejected_rows(rows))
+
+
+def _check_rejected(rejected: Rejected, path: Any, on_error: str) -> None:
+    """Raise `DataError` where no file can be used, or none may be rejected; else give notice."""
+    none_left = rejected.count == rejected.all
+    refused = on_error == "refuse" and rejected.count
+    if none_left or refused:
+        rejected.release()
+    if refused:
+        raise refuse(*rejected.rows[0])
+    first = ""
+    if rejected.rows:
+        file, reason = rejected.rows[0]
+        first = f", such as {file}: {reason}"
+    if none_left:
+        raise DataError(f"{path}: none of the {rejected.all} files can be used{first}")
+    if rejected.count:
+        notice(f"{rejected.count} of {rejected.all} files are left out{first}")
 
 
 def gallery_of(
     spark: SparkSession, path: Any, options: Mapping[str, Any], rows: Any, encoder: EncodeCells
 ) -> Gallery:
-    """Return the files of scored or checked `rows`, which `path` and the options of the command
-    name."""
+    """Return the files of scored or checked `rows`.
+
+    `path` and the options of the command name them."""
     p = {q.name: options.get(q.name, q.default) for q in OF_FILES}
-    root = place_of(path, p["root"]).root
+    root = locate(path, p["root"]).root
 
     def reopened(paths: Sequence[str]) -> DataFrame:
         names = [path if re.match(OUTSIDE, path) else f"{root}/{path}" for path in paths]
-        return open_files(spark, Place(root, names, exact=True), p)
+        return open_files(spark, FileLocation(root, names, exact=True), p)
 
     return Gallery(rows, reopened, encoder)
 
 
 def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
-    """The encoder that the options of `Files` name."""
+    """Return the encoder that the options of `Files` name."""
     try:
         return EncodeCells.of(p["features"], p["feature_options"] or {})
     except ParameterError as error:  # which no face calls by another name
@@ -227,78 +263,75 @@ def open_files(
     labelled: bool = False,
     listed: _Listing | None = None,
 ) -> DataFrame:
-    """The rows ``path, size, modified, content, reason``, and the columns of labels, if `labelled`;
-    of files `listed` before."""
-    place = path if isinstance(path, Place) else place_of(path, p["root"])
-    table = p["labels_from"] if labelled and p.get("labels_from") else place.table
-    told: _Told | None = None
-    if table is not None:
-        whole = open_table(spark, table, str(format_of(table)))
-        key = columns_of(whole, p["path_column"], "path_column")[0]
-        labels = (
-            columns_of(whole, p["labels"], "labels", [key])
-            if labelled and p["labels"] is not None
-            else []
-        )
-        clash = next((name for name in labels if name in (*COLUMNS, FEATURES, FOLDER)), None)
+    """Return the rows ``path, size, modified, content, reason`` of files, `listed` before or not.
+
+    If `labelled` they also have the columns of labels."""
+    location = path if isinstance(path, FileLocation) else locate(path, p["root"])
+    labels_from = p["labels_from"] if labelled and p.get("labels_from") else location.table
+    table: _PathTable | None = None
+    if labels_from is not None:
+        frame = open_table(spark, labels_from, str(format_of(labels_from)))
+        key = columns_of(frame, p["path_column"], "path_column")[0]
+        labels: list[str] = []
+        if labelled and p["labels"] is not None:
+            labels = columns_of(frame, p["labels"], "labels", [key])
+        reserved = (*COLUMNS, FEATURES, FOLDER)
+        clash = next((name for name in labels if name in reserved), None)
         if clash is not None:
             raise ParameterError(
-                f"{option('labels')}: {table} has its labels in a column {clash!r}; rename it"
+                f"{option('labels')}: {labels_from} has its labels in a column {clash!r}; rename it"
             )
-        told = _Told(whole, table, key, labels, whole=place.table is not None)
-    folders = labelled and table is None
+        lists_files = location.table is not None
+        table = _PathTable(frame, labels_from, key, labels, lists_files)
+    folders = labelled and labels_from is None
     if isinstance(spark, LocalSession):
-        frame: Any = _open_here(place, told, p, folders)
-        return frame
-    return _open_spark(spark, place, told, p, folders, listed)
+        rows: Any = _open_here(location, table, p, folders)
+        return rows
+    return _open_spark(spark, location, table, p, folders, listed)
 
 
 @dataclass(frozen=True)
-class Place:
+class FileLocation:
     """Where files are: `paths`, relative to `root`; or a `table` of paths."""
 
     root: str
     paths: list[str]
     table: str | None = None
     exact: bool = False  # paths are those of files, whether these are there or not
-    absent: Mapping[str, str] = field(
-        default_factory=dict
-    )  # further ones that Spark does not scan, and why
+    # files beside those that Spark does not scan, and why
+    absent: Mapping[str, str] = field(default_factory=dict)
     large: bool = True  # whether some may be larger than is read
 
     def relative(self, path: str) -> str:
-        """A path as rows have it."""
+        """Return a path as rows have it."""
         path = re.sub(r"^(\./)+", "", plain(path).replace(os.sep, "/"))
         root = plain(self.root).rstrip("/") + "/"
-        return (
-            posixpath.normpath(path[len(root) :] if path.startswith(root) else path)
-            if path
-            else path
-        )
+        if path.startswith(root):
+            path = path[len(root) :]
+            return posixpath.normpath(path)
+        return posixpath.normpath(path) if path else path
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A table by path, with labels or without; `whole`: it lists the files."""
+class _PathTable:
+    """A table by path, with labels or without; perhaps it is what `lists_files`."""
 
     frame: Any
     name: str
     key: str
     labels: list[str]
-    whole: bool
+    lists_files: bool
 
     @property
     def unlisted(self) -> str:
         return f"no row in {posixpath.basename(self.name)}"
 
     def refused(self, twice: str | None) -> DataError:
-        """The error of a path that is there twice, or is empty."""
-        said = (
-            f"the path {twice!r} is there twice; give each file one row"
-            if twice
-            else "a row without a path; remove it"
-        )
-        return DataError(f"{self.name}: {said}")
+        """Return the error of a path that stands `twice`, or is empty."""
+        fault = "a row without a path; remove it"
+        if twice:
+            fault = f"the path {twice!r} is there twice; give each file one row"
+        return DataError(f"{self.name}: {fault}")
 
 
 def _table_of_paths(path: Any) -> str | None:
@@ -306,22 +339,26 @@ def _table_of_paths(path: Any) -> str | None:
     return str(paths[0]) if len(paths) == 1 and str(paths[0]).endswith(ENDINGS) else None
 
 
-def place_of(path: Any, root: str | None) -> Place:
+def locate(path: Any, root: str | None) -> FileLocation:
     """Return where the files are that a path, or several, stand for."""
-    table, paths = _table_of_paths(path), paths_of(path)
+    table = _table_of_paths(path)
+    paths = paths_of(path)
     if root is None:
         folders = {*map(_folder_of, paths)}
         root = os.path.commonpath(folders) if len(folders) > 1 else folders.pop()
-    return Place(_absolute(root), [] if table else paths, table)
+    if table is not None:
+        paths = []
+    return FileLocation(_absolute(root), paths, table)
 
 
 def _folder_of(path: str) -> str:
-    """The folder that a path is, or is in; of a glob the one before its first sign."""
+    """Return the folder that a path is, or is in; of a glob the one before its first sign."""
     fixed = re.split(r"[*?\[{]", path)[0]
-    is_file = os.path.isfile(re.sub(r"^file:(//)?(?=/)", "", path)) or (
-        re.search(r"\.\w{1,5}$", path) and "://" in path
-    )
-    return _absolute((fixed if fixed == path and not is_file else posixpath.dirname(fixed)) or ".")
+    has_ending = re.search(r"\.\w{1,5}$", path) and "://" in path
+    is_file = os.path.isfile(re.sub(r"^file:(//)?(?=/)", "", path)) or has_ending
+    if fixed != path or is_file:
+        fixed = posixpath.dirname(fixed)
+    return _absolute(fixed or ".")
 
 
 def _absolute(path: str) -> str:
@@ -331,43 +368,43 @@ def _absolute(path: str) -> str:
 # ---- in this process ----
 
 
-def walk(place: Place) -> list[str]:
-    """The files of this machine at a place, sorted by path."""
-    if place.exact:
-        return [machine_path(path) for path in place.paths]
-    out = [file for path in place.paths for file in files_of(path, nested=True)]
-    if not out:
-        raise DataError(f"{place.paths[0]}: no file there; give a folder or a glob that has some")
-    return sorted(set(out))
-
-
-def _open_here(place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool) -> LocalFrame:
-    kinds = {name: Kind(kind) for name, kind in COLUMNS.items()}
-    rows: dict[str, int] = {}
-    labels: pa.Table | None = None
-    if told is not None:
-        held = pa.Table.from_batches(list(told.frame.select(told.key, *told.labels).batches()))
-        paths = [place.relative(cell) for cell in held[told.key].to_pylist() if cell]
-        rows = {path: row for row, path in enumerate(paths)}
-        if len(rows) < held.num_rows:
-            raise told.refused(
-                next((path for path, count in Counter(paths).items() if count > 1), None)
-            )
-        labels, kinds = (
-            held.select(told.labels),
-            kinds | {name: told.frame.kinds[name] for name in told.labels},
+def walk(location: FileLocation) -> list[str]:
+    """Return the files of this machine at a location, sorted by path."""
+    if location.exact:
+        return [machine_path(path) for path in location.paths]
+    files = {file for path in location.paths for file in files_of(path, nested=True)}
+    if not files:
+        raise DataError(
+            f"{location.paths[0]}: no file there; give a folder or a glob that has some"
         )
-    names = [] if told is not None and told.whole else walk(place)
-    names = [
-        name for name in names if told is None or name != _absolute(told.name)
-    ]  # the table may lie among them
-    places = {path: os.path.join(place.root, path) for path in rows} | {
-        place.relative(name): name for name in names
-    }
+    return sorted(files)
+
+
+def _open_here(
+    location: FileLocation, table: _PathTable | None, p: Mapping[str, Any], folders: bool
+) -> LocalFrame:
+    kinds = {name: Kind(kind) for name, kind in COLUMNS.items()}
+    rows: dict[str, int] = {}  # of the table, by path
+    labels: pa.Table | None = None
+    if table is not None:
+        cells = table.frame.select(table.key, *table.labels)
+        listed = pa.Table.from_batches(list(cells.batches()))
+        paths = [location.relative(cell) for cell in listed[table.key].to_pylist() if cell]
+        rows = {path: row for row, path in enumerate(paths)}
+        if len(rows) < listed.num_rows:
+            twice = (path for path, count in Counter(paths).items() if count > 1)
+            raise table.refused(next(twice, None))
+        labels = listed.select(table.labels)
+        kinds |= {name: table.frame.kinds[name] for name in table.labels}
+    names = [] if table is not None and table.lists_files else walk(location)
+    if table is not None:  # which may lie among them
+        names = [name for name in names if name != _absolute(table.name)]
+    places = {path: os.path.join(location.root, path) for path in rows}
+    places |= {location.relative(name): name for name in names}
     files = [_File(places[path], path, rows.get(path, -1)) for path in sorted(places)]
     if folders:
         kinds[FOLDER] = Kind("array<string>", Kind("string"))
-    unlisted = None if told is None else told.unlisted
+    unlisted = None if table is None else table.unlisted
     read = partial(
         _batches, most=p["max_file_bytes"], unlisted=unlisted, labels=labels, folders=folders
     )
@@ -395,22 +432,27 @@ def _batches(
     files: Sequence[_File], most: int, unlisted: str | None, labels: pa.Table | None, folders: bool
 ) -> Batches:
     rows = ((file, *_row(file, most, unlisted)) for file in files)
-    for some in runs(rows, lambda row: max(len(row[3] or b""), BATCH_BYTES >> 10), BATCH_BYTES):
-        yield _batch(some, labels, folders)
+
+    def size_of(row: tuple[Any, ...]) -> int:
+        return max(len(row[3] or b""), BATCH_BYTES >> 10)
+
+    for run in runs(rows, size_of, BATCH_BYTES):
+        yield _batch(run, labels, folders)
 
 
 def _row(
     file: _File, most: int, unlisted: str | None
 ) -> tuple[int | None, int | None, bytes | None, str | None]:
-    """Size, time in microseconds, content and reason of a file."""
+    """Return size, time in microseconds, content and reason of a file."""
     try:
         if re.match(OUTSIDE, file.path):
             return None, None, None, NOT_INSIDE
-        about = os.stat(file.name)
-        size, time = about.st_size, round(about.st_mtime * 1e6)
+        status = os.stat(file.name)
+        size = status.st_size
+        time = round(status.st_mtime * 1e6)
         if unlisted is not None and file.row < 0:
             return size, time, None, unlisted
-        if not stat.S_ISREG(about.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return size, time, None, "no regular file"
         if size > most:
             return size, time, None, too_large(most)
@@ -422,36 +464,34 @@ def _row(
         return None, None, None, f"cannot be read ({error.strerror})"
 
 
-NO_FILE, EMPTY, NOT_INSIDE = (
-    "no such file",
-    NO_CONTENT,
-    "not in the folder that paths are relative to (root)",
-)
+NO_FILE = "no such file"
+EMPTY = NO_CONTENT
+NOT_INSIDE = "not in the folder that paths are relative to (root)"
 OUTSIDE = r"(/|\.\./|\w+://)"  # of a path that is not relative, or leads out
 
 
 def too_large(most: int) -> str:
-    """The reason of a file of more than so many bytes."""
+    """Return the reason of a file of more than so many bytes."""
     return f"larger than max_file_bytes = {most}"
 
 
 def _batch(rows: list[tuple[Any, ...]], labels: pa.Table | None, folders: bool) -> pa.RecordBatch:
     files, *columns = zip(*rows, strict=True)
-    kinds = pa.string(), pa.int64(), pa.timestamp("us", "UTC"), pa.binary(), pa.string()
     paths = [file.path for file in files]
+    kinds = (pa.string(), pa.int64(), pa.timestamp("us", "UTC"), pa.binary(), pa.string())
     cells = [pa.array(column, kind) for column, kind in zip([paths, *columns], kinds, strict=True)]
     names = list(COLUMNS)
     if labels is not None:
-        at = pa.array([None if file.row < 0 else file.row for file in files], pa.int64())
-        cells += [column.combine_chunks() for column in labels.take(at).columns]
+        places = pa.array([None if file.row < 0 else file.row for file in files], pa.int64())
+        cells += [column.combine_chunks() for column in labels.take(places).columns]
         names += labels.column_names
     if folders:
         ways = [path.split("/")[:-1] for path in paths]
+        reasons = []
+        for reason, way in zip(columns[-1], ways, strict=True):
+            reasons.append(reason or (None if way else NO_FOLDER))
+        cells[4] = pa.array(reasons, pa.string())
         cells.append(pa.array(ways, pa.list_(pa.string())))
-        cells[4] = pa.array(
-            [r or (None if way else NO_FOLDER) for r, way in zip(columns[-1], ways, strict=True)],
-            pa.string(),
-        )
         names.append(FOLDER)
     return pa.RecordBatch.from_arrays(cells, names)
 
@@ -464,117 +504,115 @@ NO_FOLDER = "in no folder, whose name would be its label"
 
 @dataclass(frozen=True)
 class _Listing:
-    """Files as Spark lists them: the scan of `every`, their `names` (of none where these are
-    given), those that are `absent` from the scan and why, and whether some are `large`, more than
-    is read."""
+    """Files as Spark lists them.
 
-    every: DataFrame
+    `scan`: of all; `names`: of none where these are given; `absent`: files that are not in the
+    scan, and why; `large`: whether some are larger than is read."""
+
+    scan: DataFrame
     names: list[str]
     absent: Mapping[str, str]
     large: bool
 
 
-def _listed(spark: SparkSession, place: Place, most: int) -> _Listing:
-    """The files at a place, in one pass over what the file system says of them."""
-    paths = [path if "://" in path else machine_path(path) for path in place.paths] or [place.root]
-    paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths] if place.exact else paths
+def _listed(spark: SparkSession, location: FileLocation, most: int) -> _Listing:
+    """Return the files at a location, in one pass over what the file system says of them."""
+    paths = [path if "://" in path else machine_path(path) for path in location.paths]
+    paths = paths or [location.root]
+    if location.exact:
+        paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths]
     # of more than some paths Spark would list each in a task of its own
-    with (
-        session_setting(
-            spark, "spark.sql.sources.parallelPartitionDiscovery.threshold", max(32, len(paths))
-        ),
-        reading(),
-    ):
-        every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(paths)
-    if place.exact:
-        return _Listing(every, [], place.absent, place.large)
+    threshold = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+    with session_setting(spark, threshold, max(32, len(paths))), reading():
+        reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        scan = reader.load(paths)
+    if location.exact:
+        return _Listing(scan, [], location.absent, location.large)
     with session_setting(spark, FILE_WEIGHT, 1), reading():
-        names = [unquote(name) for name in every.inputFiles()]
-        scanned, longest = every.select(F.count(F.lit(1)), F.max("length")).head() or (0, 0)
-        passed: Iterable[str] = ()  # files without a byte
+        names = [unquote(name) for name in scan.inputFiles()]
+        counts = scan.select(F.count(F.lit(1)), F.max("length")).head()
+        scanned, longest = counts or (0, 0)
+        empty: list[str] = []  # files without a byte, which the scan passes over
         if scanned < len(names):
-            there = {plain(row[0]) for row in every.select(PATH).collect()}
-            passed = (name for name in names if plain(name) not in there)
-    return _Listing(every, names, dict.fromkeys(passed, EMPTY), (longest or 0) > most)
+            in_scan = {plain(row[0]) for row in scan.select(PATH).collect()}
+            empty = [name for name in names if plain(name) not in in_scan]
+    return _Listing(scan, names, dict.fromkeys(empty, EMPTY), (longest or 0) > most)
 
 
 def _open_spark(
     spark: SparkSession,
-    place: Place,
-    told: _Told | None,
+    location: FileLocation,
+    table: _PathTable | None,
     p: Mapping[str, Any],
     folders: bool,
     listed: _Listing | None,
 ) -> DataFrame:
-    listed = listed or _listed(spark, place, p["max_file_bytes"])
-    every, most, root = (
-        listed.every,
-        F.lit(p["max_file_bytes"]),
-        plain(place.root).rstrip("/") + "/",
-    )
+    listed = listed or _listed(spark, location, p["max_file_bytes"])
+    scan = listed.scan
+    most = F.lit(p["max_file_bytes"])
+    root = plain(location.root).rstrip("/") + "/"
     path = F.regexp_replace(F.col(PATH), "^file:/+", "/")
-    path = F.when(path.startswith(root), F.substring(path, len(root) + 1, 1 << 30)).otherwise(path)
-    about = [
-        path.alias(PATH),
+    inner = F.substring(path, len(root) + 1, 1 << 30)
+    columns = [
+        F.when(path.startswith(root), inner).otherwise(path).alias(PATH),
         F.col("length").alias("size"),
         F.col("modificationTime").alias("modified"),
     ]
     # the filter on the length is asked before a file is opened; what is larger is listed without
     # its content
-    some = every.where(F.col("length") <= most) if listed.large else every
-    rows = some.select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
+    small = scan.where(F.col("length") <= most) if listed.large else scan
+    rows = small.select(*columns, CONTENT, F.lit(None).cast("string").alias(REASON))
     if listed.large:
-        nothing = F.lit(None).cast("binary").alias(CONTENT)
-        large = every.where(F.col("length") > most)
-        rows = rows.unionByName(
-            large.select(*about, nothing, F.lit(too_large(p["max_file_bytes"])).alias(REASON))
-        )
+        large = scan.where(F.col("length") > most)
+        no_content = F.lit(None).cast("binary").alias(CONTENT)
+        reason = F.lit(too_large(p["max_file_bytes"])).alias(REASON)
+        rows = rows.unionByName(large.select(*columns, no_content, reason))
     if listed.absent:
         absent = [
-            (place.relative(name), None, None, None, why) for name, why in listed.absent.items()
+            (location.relative(name), None, None, None, reason)
+            for name, reason in listed.absent.items()
         ]
         rows = rows.unionByName(spark.createDataFrame(absent, rows.schema))
-    if told is not None:  # which may lie among the files
-        rows = _joined(rows.where(F.col(PATH) != place.relative(_absolute(told.name))), told, place)
+    if table is not None:  # which may lie among the files
+        rows = rows.where(F.col(PATH) != location.relative(_absolute(table.name)))
+        rows = _joined(rows, table, location)
     if folders:
-        way = F.slice(F.split(PATH, "/"), 1, F.size(F.split(PATH, "/")) - 1)
-        rows = rows.withColumn(FOLDER, way)
-        rows = rows.withColumn(
-            REASON, F.coalesce(REASON, F.when(F.size(FOLDER) == 0, F.lit(NO_FOLDER)))
-        )
+        names = F.split(PATH, "/")
+        rows = rows.withColumn(FOLDER, F.slice(names, 1, F.size(names) - 1))
+        no_folder = F.when(F.size(FOLDER) == 0, F.lit(NO_FOLDER))
+        rows = rows.withColumn(REASON, F.coalesce(REASON, no_folder))
     return rows
 
 
-def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
+def _joined(rows: DataFrame, table: _PathTable, location: FileLocation) -> DataFrame:
+    """Return the files with the labels of their paths, and paths of the table without a file."""
     from pyspark.sql.functions import udf
 
-    key = udf(place.relative, "string", useArrow=False)(F.col(quoted(told.key)))
-    labels = told.frame.select(key.alias("_path"), *(F.col(quoted(name)) for name in told.labels))
+    relative = udf(location.relative, "string", useArrow=False)
+    names = [F.col(quoted(name)) for name in table.labels]
+    labels = table.frame.select(relative(F.col(quoted(table.key))).alias("_path"), *names)
     with reading():
-        twice = labels.groupBy("_path").count().where("count > 1 or _path is null").head()
+        counts = labels.groupBy("_path").count()
+        twice = counts.where("count > 1 or _path is null").head()
     if twice is not None:
-        raise told.refused(twice[0])
-    names = [F.col(quoted(name)) for name in told.labels]
+        raise table.refused(twice[0])
     # the labels are on the side that Spark may send to all: contents then stay where they were read
-    both = rows.join(
-        labels.withColumn("_told", F.lit(True)),
-        rows[PATH] == F.col("_path"),
-        "inner" if told.whole else "left",
-    )
-    unlisted = F.when(F.col("_told").isNull(), F.lit(told.unlisted))
+    side = labels.withColumn("_listed", F.lit(True))
+    kind = "inner" if table.lists_files else "left"
+    joined = rows.join(side, rows[PATH] == F.col("_path"), kind)
+    unlisted = F.when(F.col("_listed").isNull(), F.lit(table.unlisted))
     content = F.when(unlisted.isNull(), F.col(CONTENT)).alias(CONTENT)
-    found = both.select(
-        PATH, "size", "modified", content, F.coalesce(unlisted, REASON).alias(REASON), *names
-    )
-    absent = labels.join(
-        rows.select(F.col(PATH).alias("_there")), F.col("_path") == F.col("_there"), "left_anti"
-    )
-    why = F.when(F.col("_path").rlike(f"^{OUTSIDE}"), F.lit(NOT_INSIDE)).otherwise(F.lit(NO_FILE))
+    reason = F.coalesce(unlisted, REASON).alias(REASON)
+    with_file = joined.select(PATH, "size", "modified", content, reason, *names)
+    in_files = rows.select(F.col(PATH).alias("_there"))
+    absent = labels.join(in_files, F.col("_path") == F.col("_there"), "left_anti")
+    outside = F.when(F.col("_path").rlike(f"^{OUTSIDE}"), F.lit(NOT_INSIDE))
+    no_file = outside.otherwise(F.lit(NO_FILE)).alias(REASON)
     nothing = [
         F.lit(None).cast(COLUMNS[name]).alias(name) for name in ("size", "modified", CONTENT)
     ]
-    return found.unionByName(
-        absent.select(F.col("_path").alias(PATH), *nothing, why.alias(REASON), *names)
+    return with_file.unionByName(
+        absent.select(F.col("_path").alias(PATH), *nothing, no_file, *names)
     )
 
 
@@ -584,7 +622,7 @@ def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
 def corpus_of(
     spark: Any, path: Any, options: Mapping[str, Any]
 ) -> tuple[list[str], Callable[[Sequence[str]], Any], Any]:
-    """The names of the files to score, what reads the rows of some of them, and the rows of all."""
+    """Return the names of the files to score, a function that reads some, and the rows of all."""
     known = {q.name: q.default for q in (*OF_FILES, ON_ERROR)}
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
@@ -592,37 +630,41 @@ def corpus_of(
             f"score takes no option {unknown!r} for files: the saved pipeline knows its features"
         )
     p = {**known, **Files().accept(options, typed=True)}
-    place = place_of(path, p["root"])
-    listed = None if isinstance(spark, LocalSession) else _listed(spark, place, p["max_file_bytes"])
-    whole = open_files(spark, place, p, listed=listed)
+    location = locate(path, p["root"])
+    listed: _Listing | None = None
+    if not isinstance(spark, LocalSession):
+        listed = _listed(spark, location, p["max_file_bytes"])
+    rows_of_all = open_files(spark, location, p, listed=listed)
     absent = dict(listed.absent) if listed else {}  # of files that Spark does not scan
-    names = (
-        listed.names
-        if listed
-        else []
-        if place.table
-        else [f"file://{name}" for name in walk(place)]
-    )
-    if place.table is not None:
-        there, told = set(names), open_table(spark, place.table, str(format_of(place.table)))
-        key = columns_of(told, p["path_column"], "path_column")[0]
-        root = place.root if "://" in place.root else f"file://{place.root}"
-        with reading():
-            rows = told.select(key if isinstance(told, LocalFrame) else quoted(key)).collect()
-        names = [f"{root}/{place.relative(str(row[key]))}" for row in rows]
-        absent |= {name: NO_FILE for name in names if name not in there} if listed else {}
+    if listed:
+        names = listed.names
+    else:
+        names = [] if location.table else [f"file://{name}" for name in walk(location)]
+    if location.table is not None:
+        scanned = set(names)
+        names = _names_in_table(spark, location, location.table, p["path_column"])
+        if listed:
+            absent |= {name: NO_FILE for name in names if name not in scanned}
 
-    def read(some: Sequence[str]) -> Any:
-        found = [name for name in some if name not in absent]
-        why = {place.relative(name): absent[name] for name in some if name in absent}
-        if found:
-            return open_files(
-                spark,
-                Place(place.root, found, exact=True, absent=why, large=not listed or listed.large),
-                p,
-            )
-        return spark.createDataFrame(
-            [(name, None, None, None, reason) for name, reason in why.items()], whole.schema
-        )
+    def read(chosen: Sequence[str]) -> Any:
+        present = [name for name in chosen if name not in absent]
+        reasons = {location.relative(name): absent[name] for name in chosen if name in absent}
+        if present:
+            large = not listed or listed.large
+            files = FileLocation(location.root, present, exact=True, absent=reasons, large=large)
+            return open_files(spark, files, p)
+        rows = [(name, None, None, None, reason) for name, reason in reasons.items()]
+        return spark.createDataFrame(rows, rows_of_all.schema)
 
-    return sorted(names), read, whole
+    return sorted(names), read, rows_of_all
+
+
+def _names_in_table(spark: Any, location: FileLocation, table: str, path_column: str) -> list[str]:
+    """Return the files that a table of paths lists."""
+    frame = open_table(spark, table, str(format_of(table)))
+    key = columns_of(frame, path_column, "path_column")[0]
+    root = location.root if "://" in location.root else f"file://{location.root}"
+    column = key if isinstance(frame, LocalFrame) else quoted(key)
+    with reading():
+        rows = frame.select(column).collect()
+    return [f"{root}/{location.relative(str(row[key]))}" for row in rows]

@@ -1,6 +1,7 @@
-"""The features of a column of contents, the rows whose content cannot be used, and rows to look at:
-files as small pictures, texts by a passage, where a picked feature is largest and smallest, or a
-label surest, least sure and wrong."""
+"""The features of a column of contents, the rows whose content cannot be used, and rows to look at.
+
+Those to look at are files as small pictures and texts by a passage, where a picked feature is
+largest and smallest, or a label surest, least sure and wrong."""
 
 from __future__ import annotations
 
@@ -27,37 +28,42 @@ from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F
 from ..media.base import EncodeCells
 
-PATH, CONTENT, REASON = "path", "content", "reason"
+PATH = "path"
+CONTENT = "content"
+REASON = "reason"
 LISTED = 100_000  # rejected files that are listed
 
 
 def encoded(
     frame: Any, encoder: EncodeCells, output: str, column: str = CONTENT, reason: str = REASON
 ) -> Any:
-    """`frame` with the features of a column as a vector, and reasons: those it had, and why a cell
-    has no features (its vector is zero then). In this process the column itself goes."""
+    """Return a frame with the features of a column as a vector, and with reasons.
+
+    Reasons are those it had, and why a cell has no features (its vector is zero then). In this
+    process the column itself goes."""
     if isinstance(frame, LocalFrame):
-        kinds = {
-            name: kind for name, kind in frame.kinds.items() if name not in (column, reason, output)
-        }
-        function = partial(
-            _encoded, encoder=encoder, column=column, output=output, reason=reason, kept=list(kinds)
+        replaced = (column, reason, output)
+        kinds = {name: kind for name, kind in frame.kinds.items() if name not in replaced}
+        metadata = {name: facts for name, facts in frame.metadata.items() if name in kinds}
+        task = partial(
+            _encoded,
+            encoder=encoder,
+            column=column,
+            output=output,
+            reason=reason,
+            others=list(kinds),
         )
-        metadata = {name: told for name, told in frame.metadata.items() if name in kinds}
-        made = frame.mapInArrow(function, {**kinds, output: Kind("vector"), reason: Kind("string")})
-        return with_names(replace(made, metadata=metadata), output, encoder.names)  # type: ignore[arg-type]
+        kinds = {**kinds, output: Kind("vector"), reason: Kind("string")}
+        mapped: Any = replace(frame.mapInArrow(task, kinds), metadata=metadata)
+        return with_names(mapped, output, encoder.names)
     from pyspark.ml.functions import array_to_vector
 
     known = F.col(quoted(reason)) if reason in frame.columns else F.lit(None).cast("string")
-    out = frame.withColumn(
-        "_encoded", encoder.sent(frame.sparkSession).udf()(F.col(quoted(column)), known)
-    )
-    out = (
-        out.withColumn(output, array_to_vector(F.col("_encoded.c0")))
-        .withColumn(reason, F.col("_encoded.c1"))
-        .drop("_encoded")
-    )
-    return with_names(out, output, encoder.names)
+    encode = encoder.sent(frame.sparkSession).udf()
+    rows = frame.withColumn("_encoded", encode(F.col(quoted(column)), known))
+    rows = rows.withColumn(output, array_to_vector(F.col("_encoded.c0")))
+    rows = rows.withColumn(reason, F.col("_encoded.c1")).drop("_encoded")
+    return with_names(rows, output, encoder.names)
 
 
 def _encoded(
@@ -66,16 +72,15 @@ def _encoded(
     column: str,
     output: str,
     reason: str,
-    kept: Sequence[str],
+    others: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
     task = encoder.open()
     for batch in batches:
         known = batch[reason] if reason in batch.schema.names else None
         values, reasons = task(batch[column], known)
         x = vectors.dense(values).to_arrow()
-        yield pa.RecordBatch.from_arrays(
-            [*(batch[name] for name in kept), x, reasons], [*kept, output, reason]
-        )
+        columns = [*(batch[name] for name in others), x, reasons]
+        yield pa.RecordBatch.from_arrays(columns, [*others, output, reason])
 
 
 # ---- what cannot be used ----
@@ -83,8 +88,9 @@ def _encoded(
 
 @dataclass(frozen=True)
 class Rejected:
-    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`; a
-    `gallery` of the others; the `cached` features of all."""
+    """Files that cannot be used, `count` of `all`, in `rows` of path and reason, at most `LISTED`.
+
+    Beside them a `gallery` of the others, and the `cached` features of all."""
 
     all: int
     count: int
@@ -93,8 +99,9 @@ class Rejected:
     cached: Any = field(default=None, compare=False, repr=False)
 
     def release(self) -> None:
-        """Have Spark keep the features no longer: files are decoded anew where these are read
-        again."""
+        """Have Spark keep the features no longer.
+
+        Files are decoded anew where features are read after that."""
         if self.cached is not None:
             self.cached.unpersist()
 
@@ -104,42 +111,37 @@ class Rejected:
         return pd.DataFrame(self.rows, columns=[PATH, REASON])
 
     def summary(self) -> dict[str, Any]:
-        """What a manifest says of them."""
+        """Return the counts that a manifest has of them."""
         reasons = Counter(kind_of(reason) for _, reason in self.rows).most_common(20)
         return {"files": self.all, "rejected": self.count, "reasons": dict(reasons)}
 
 
 def refuse(path: str, reason: str) -> DataError:
-    """The error for a file that cannot be used."""
+    """Return the error for a file that cannot be used."""
     return DataError(f"{path}: {reason}; remove it, or give {option('on_error', 'skip')}")
 
 
 def rejected_rows(frame: Any, path: str = PATH) -> list[tuple[str, str]]:
-    """Path and reason of the rows that have one, by path, at most `LISTED`."""
+    """Return path and reason of the rows that have a reason, by path, at most `LISTED`."""
     if isinstance(frame, LocalFrame):
-        some = (
-            batch.filter(batch[REASON].is_valid()) for batch in frame.select(path, REASON).batches()
-        )
-        return sorted((str(row[path]), row[REASON]) for batch in some for row in batch.to_pylist())[
-            :LISTED
-        ]
+        pairs: list[tuple[str, str]] = []
+        for batch in frame.select(path, REASON).batches():
+            rejected = batch.filter(batch[REASON].is_valid()).to_pylist()
+            pairs += [(str(row[path]), row[REASON]) for row in rejected]
+        return sorted(pairs)[:LISTED]
+    columns = (F.col(quoted(path)).cast("string"), REASON)
     with reading():
-        rows = (
-            frame.where(F.col(REASON).isNotNull())
-            .select(F.col(quoted(path)).cast("string"), REASON)
-            .orderBy(REASON)
-        )
+        rows = frame.where(F.col(REASON).isNotNull()).select(*columns).orderBy(REASON)
         return sorted((row[0], row[1]) for row in rows.limit(LISTED).collect())
 
 
 def kind_of(reason: str) -> str:
-    """A reason without what only one file has: its figures."""
+    """Return a reason without what only one file has: its figures."""
     return re.sub(r"\d+", "N", reason)
 
 
 def persisted(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
-    """The encoded rows, kept by Spark so that no file is decoded twice, and which of them cannot be
-    used."""
+    """Return the encoded rows, cached so that no file is decoded twice, and the rejected ones."""
     rows = rows.drop(CONTENT)
     try:
         rows = rows.persist()
@@ -148,14 +150,17 @@ def persisted(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
             raise
     bad = F.col(REASON).isNotNull()
     with small_batches(rows.sparkSession, lambda: widest(table), files=True), reading():
-        every, count = rows.select(F.count(F.lit(1)), F.count_if(bad)).head() or (0, 0)
-    return rows, Rejected(every, count, rejected_rows(rows) if count else [], cached=rows)
+        counts = rows.select(F.count(F.lit(1)), F.count_if(bad)).head()
+        files, count = counts or (0, 0)
+    listed = rejected_rows(rows) if count else []
+    return rows, Rejected(files, count, listed, cached=rows)
 
 
 def widest(rows: DataFrame) -> int:
-    """The bytes of the largest file, of the listing alone."""
+    """Return the bytes of the largest file, of the listing alone."""
     with reading():
-        row = rows.where(F.col(REASON).isNull()).select(F.max("size")).head()
+        usable = rows.where(F.col(REASON).isNull())
+        row = usable.select(F.max("size")).head()
     return int((row and row[0]) or 1)
 
 
@@ -166,9 +171,8 @@ FILES_A_SIDE = 4  # of each
 PASSAGE = 240  # signs of a text that are shown
 ExampleRow = tuple[float, str, str]  # a file or a text: its value, its path, its passage
 Shown = tuple[str, float, str, str]  # its path, its value, its picture as a data URI, its passage
-Series = Iterator[
-    tuple[int, "RowNames", np.ndarray, Any]
-]  # of a feature or label by number: rows, their values, which of them
+# of a feature or label by number: rows, their values, which of them
+Series = Iterator[tuple[int, "RowNames", np.ndarray, Any]]
 
 
 @dataclass(frozen=True)
@@ -179,161 +183,158 @@ class RowNames:
     passages: Sequence[str] | None = None
 
     def ends(self, values: np.ndarray, among: Any = slice(None)) -> list[ExampleRow]:
-        """Return twice `FILES_A_SIDE` rows of the largest values `among` these; of equal ones those
-        first by path."""
+        """Return twice `FILES_A_SIDE` rows of the largest values `among` these.
+
+        Of equal values those first by path."""
         rows = np.arange(len(self.paths))[among]
-        if len(rows) > 2 * FILES_A_SIDE:  # few are named
-            rows = rows[
-                values[rows] >= -np.partition(-values[rows], 2 * FILES_A_SIDE)[2 * FILES_A_SIDE - 1]
-            ]
-        return largest_rows(
-            (float(values[i]), self.paths[i], self.passages[i] if self.passages else "")
-            for i in rows
-        )
+        if len(rows) > 2 * FILES_A_SIDE:  # few need names
+            largest = np.partition(-values[rows], 2 * FILES_A_SIDE)[: 2 * FILES_A_SIDE]
+            rows = rows[values[rows] >= -largest[-1]]
+        examples: list[ExampleRow] = []
+        for i in rows:
+            passage = self.passages[i] if self.passages else ""
+            examples.append((float(values[i]), self.paths[i], passage))
+        return largest_rows(examples)
 
 
-def largest_rows(ends: Iterable[Sequence[Any]]) -> list[ExampleRow]:
-    """Return twice `FILES_A_SIDE` of some ends, each once: half of them may stand on another
-    side."""
-    return heapq.nsmallest(
-        2 * FILES_A_SIDE,
-        {(end[0], end[1], end[2]) for end in ends},
-        key=lambda end: (-end[0], *end[1:]),
-    )
+def largest_rows(rows: Iterable[Sequence[Any]]) -> list[ExampleRow]:
+    """Return twice `FILES_A_SIDE` of some rows, each once: half may stand on another side."""
+    different = {(row[0], row[1], row[2]) for row in rows}
+    return heapq.nsmallest(2 * FILES_A_SIDE, different, key=lambda row: (-row[0], *row[1:]))
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Rows of files that can be used, with their features; `reopen` gives the contents of some,
-    which `encoder` makes pictures of. Of texts there is neither."""
+    """Rows of files that can be used, with their features.
+
+    `reopen` gives the contents of some, which `encoder` makes pictures of. Of texts there is
+    neither."""
 
     usable: Any
     reopen: Callable[[Sequence[str]], Any] | None = None
     encoder: EncodeCells | None = None
 
     def of(self, picks: Sequence[int]) -> list[list[list[Shown]]]:
-        """Return for each feature the files in which it is largest and in which it is smallest, at
-        most `FILES_A_SIDE` each; nothing where files have no picture. Pictures are made where files
-        are read: no content passes the driver."""
-        return self._of(
-            self.usable.select(PATH, FEATURES), partial(_of_features, picks=list(picks)), len(picks)
-        )
+        """Return for each feature the files in which it is largest and in which it is smallest.
+
+        They are at most `FILES_A_SIDE` each, and none where files have no picture. Pictures are
+        made where files are read: no content passes the driver."""
+        rows = self.usable.select(PATH, FEATURES)
+        return self._of(rows, partial(_of_features, picks=list(picks)), len(picks))
 
     def of_tags(self, tags: Sequence[str], *names: str) -> list[list[list[Shown]]]:
-        """Return for each label the files that have it with the highest scores and with the lowest,
-        by the columns of scored rows: their paths, labels and scores, of texts their best passages,
-        too."""
-        return self._of(
-            self.usable.select(*names),
-            partial(_of_tags, tags=list(tags), columns=list(names)),
-            len(tags),
-        )
+        """Return for each label the files that have it with the highest and the lowest scores.
+
+        `names` are columns of scored rows: their paths, labels and scores, of texts their best
+        passages, too."""
+        series = partial(_of_tags, tags=list(tags), columns=list(names))
+        return self._of(self.usable.select(*names), series, len(tags))
 
     def _of(
         self, rows: Any, series: Callable[[pa.RecordBatch], Series], count: int
     ) -> list[list[list[Shown]]]:
-        seen = rows.mapInArrow(
-            partial(_ends, series=series, count=count),
-            "at bigint, value double, path string, passage string",
-        )
+        task = partial(_ends, series=series, count=count)
+        examples = rows.mapInArrow(task, "at bigint, value double, path string, passage string")
+        sides: list[list[ExampleRow]] = [[] for _ in range(2 * count)]
         with reading():
-            ends = [
-                tuple(row[name] for name in ("at", "value", "path", "passage"))
-                for row in seen.collect()
-            ]
-        return self.shown(
-            [largest_rows(end[1:] for end in ends if end[0] == at) for at in range(2 * count)], 2
-        )
+            for row in examples.collect():
+                sides[row["at"]].append((row["value"], row["path"], row["passage"]))
+        return self.shown([largest_rows(side) for side in sides], 2)
 
     def shown(self, series: Sequence[Sequence[ExampleRow]], sides: int) -> list[list[list[Shown]]]:
-        """Return what is shown of each feature or label, which has so many of the series, one a
-        side: the largest values, then the largest of others' negatives, in turns. No row is on two
-        sides."""
-        found: list[list[list[ExampleRow]]] = []
-        for at in range(0, len(series), sides):
-            found.append([])
-            for side, ends in enumerate(series[at : at + sides]):
-                told = [((-1) ** side * value + 0.0, *named) for value, *named in ends]
-                seen = {end[1:] for before in found[-1] for end in before}
-                found[-1].append([end for end in told if end[1:] not in seen][:FILES_A_SIDE])
-        pictures = self._pictures(
-            sorted({path for some in found for side in some for _, path, _ in side})
-        )
+        """Return what is shown of each feature or label, which has `sides` of the series.
 
-        def shown(side: Sequence[ExampleRow]) -> list[Shown]:
-            named = [
-                (path, value, pictures.get(path, ""), passage) for value, path, passage in side
-            ]
-            return [each for each in named if each[2] or each[3]]
+        They are the largest values, then the largest of others' negatives, in turns. No row is on
+        two sides."""
+        chosen: list[list[list[ExampleRow]]] = []
+        for first in range(0, len(series), sides):
+            different: set[tuple[str, str]] = set()
+            chosen.append([])
+            for side, rows in enumerate(series[first : first + sides]):
+                sign = (-1) ** side
+                signed = [(sign * value + 0.0, path, passage) for value, path, passage in rows]
+                fresh = [row for row in signed if row[1:] not in different][:FILES_A_SIDE]
+                different |= {row[1:] for row in fresh}
+                chosen[-1].append(fresh)
+        paths = {path for item in chosen for side in item for _, path, _ in side}
+        pictures = self._pictures(sorted(paths))
 
-        every = [[shown(side) for side in some] for some in found]
-        return every if any(side for some in every for side in some) else []
+        def with_picture(side: Sequence[ExampleRow]) -> list[Shown]:
+            rows = [(path, value, pictures.get(path, ""), passage) for value, path, passage in side]
+            return [row for row in rows if row[2] or row[3]]
+
+        items = [[with_picture(side) for side in item] for item in chosen]
+        return items if any(side for item in items for side in item) else []
 
     def _pictures(self, paths: Sequence[str]) -> dict[str, str]:
         if not paths or self.reopen is None or self.encoder is None:
             return {}
-        made = self.reopen(paths).select(PATH, CONTENT).mapInArrow(
-            partial(_pictured, picture=self.encoder.picture), "path string, picture binary"
-        )  # fmt: skip
+        contents = self.reopen(paths).select(PATH, CONTENT)
+        task = partial(_pictured, picture=self.encoder.picture)
+        pictures = contents.mapInArrow(task, "path string, picture binary")
         try:
             with reading():
-                rows = made.collect()
+                rows = pictures.collect()
         except NotInstalledError as error:
             notice(f"the page has no pictures: {error}")
             return {}
-        return {
-            row["path"]: f"data:image/jpeg;base64,{b64encode(bytes(row['picture'])).decode()}"
-            for row in rows
-        }
+        uri = "data:image/jpeg;base64,"
+        return {row["path"]: uri + b64encode(bytes(row["picture"])).decode() for row in rows}
 
 
 def _of_features(batch: pa.RecordBatch, picks: list[int]) -> Series:
-    cells, named = vectors.from_arrow(batch[FEATURES]), RowNames(batch[PATH].to_pylist())
+    cells = vectors.from_arrow(batch[FEATURES])
+    rows = RowNames(batch[PATH].to_pylist())
     x = cells.values.reshape(len(cells), cells.size)
-    for at, pick in enumerate(picks):
-        yield at, named, x[:, pick], slice(None)
+    for item, pick in enumerate(picks):
+        yield item, rows, x[:, pick], slice(None)
 
 
 def _of_tags(batch: pa.RecordBatch, tags: list[str], columns: list[str]) -> Series:
-    path, given, scores, *passages = (batch[name] for name in columns)
-    names, values = (
-        np.array(given.flatten().to_pylist(), object),
-        scores.flatten().to_numpy(zero_copy_only=False),
-    )
-    paths = path.cast(pa.string()).take(pc.list_parent_indices(given)).to_pylist()
-    named = RowNames(
-        paths, [text[:PASSAGE] for text in passages[0].flatten().to_pylist()] if passages else None
-    )
-    for at, tag in enumerate(tags):
-        yield at, named, values, names == tag
+    path, labels, scores, *passages = [batch[name] for name in columns]
+    names = np.array(labels.flatten().to_pylist(), object)
+    values = scores.flatten().to_numpy(zero_copy_only=False)
+    paths = path.cast(pa.string()).take(pc.list_parent_indices(labels)).to_pylist()
+    texts = None
+    if passages:
+        texts = [text[:PASSAGE] for text in passages[0].flatten().to_pylist()]
+    rows = RowNames(paths, texts)
+    for item, tag in enumerate(tags):
+        yield item, rows, values, names == tag
 
 
 def _ends(
     batches: Batches, series: Callable[[pa.RecordBatch], Series], count: int
 ) -> Iterator[pa.RecordBatch]:
-    kept: list[list[ExampleRow]] = [[] for _ in range(2 * count)]
+    """Yield the rows of the largest values of each item (side 2i), and of the smallest (2i + 1)."""
+    sides: list[list[ExampleRow]] = [[] for _ in range(2 * count)]
     for batch in batches:
-        for at, named, values, among in series(batch) if batch.num_rows else ():
-            for side, signed in ((2 * at, values), (2 * at + 1, -values)):
-                kept[side] = largest_rows([*kept[side], *named.ends(signed, among)])
-    kinds = {"at": pa.int64(), "value": pa.float64(), "path": pa.string(), "passage": pa.string()}
-    rows = [
-        dict(zip(kinds, (at, *end), strict=True)) for at, ends in enumerate(kept) for end in ends
+        if not batch.num_rows:
+            continue
+        for item, rows, values, among in series(batch):
+            largest = rows.ends(values, among)
+            smallest = rows.ends(-values, among)
+            sides[2 * item] = largest_rows([*sides[2 * item], *largest])
+            sides[2 * item + 1] = largest_rows([*sides[2 * item + 1], *smallest])
+    schema = {"at": pa.int64(), "value": pa.float64(), "path": pa.string(), "passage": pa.string()}
+    examples = [
+        dict(zip(schema, (side, *row), strict=True))
+        for side, rows_of_side in enumerate(sides)
+        for row in rows_of_side
     ]
-    yield pa.RecordBatch.from_pylist(rows, pa.schema(kinds))
+    yield pa.RecordBatch.from_pylist(examples, pa.schema(schema))
 
 
 def _pictured(
     batches: Batches, picture: Callable[[bytes], bytes | None]
 ) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema({"path": pa.string(), "picture": pa.binary()})
     for batch in batches:
-        contents, paths = batch[CONTENT].to_pylist(), batch[PATH].to_pylist()
-        made = [
-            (path, picture(content))
-            for path, content in zip(paths, contents, strict=True)
-            if content
-        ]
-        rows = [{"path": path, "picture": small} for path, small in made if small]
-        yield pa.RecordBatch.from_pylist(
-            rows, pa.schema({"path": pa.string(), "picture": pa.binary()})
-        )
+        contents = batch[CONTENT].to_pylist()
+        paths = batch[PATH].to_pylist()
+        rows = []
+        for path, content in zip(paths, contents, strict=True):
+            small = picture(content) if content else None
+            if small:
+                rows.append({"path": path, "picture": small})
+        yield pa.RecordBatch.from_pylist(rows, schema)

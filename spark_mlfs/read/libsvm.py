@@ -28,7 +28,8 @@ from ..params import Integer, Optional, Parameter
 from .cells import Irregular, as_integers, finite, number, pairs
 from .lines import Lines, open_text, parse, small_text
 
-MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
+MAX_FEATURES = 1 << 24
+MAX_LABELS = 1_000_000
 _FILE_OR_NAMES = Optional(Names("a list of names, or a text file with one a line"))
 
 
@@ -45,8 +46,10 @@ class Libsvm(Reader):
     >>> spark_mlfs.read.libsvm(spark_mlfs.local_session(), str(file)).first()["features"]
     SparseVector(3, {0: 0.5, 2: 2.0})"""
 
-    name, title = "libsvm", "multi-label LIBSVM text: labels, then index:value of the features"
-    local, endings = True, (".libsvm", ".svm", ".svmlight")
+    name = "libsvm"
+    title = "multi-label LIBSVM text: labels, then index:value of the features"
+    local = True
+    endings = (".libsvm", ".svm", ".svmlight")
     parameters = (
         Parameter("label_base", 0, Integer(0, 1), "number of the first label"),
         Parameter("feature_base", 1, Integer(0, 1), "index of the first feature"),
@@ -240,8 +243,8 @@ def _slow(
         words = lines.line(position).partition("#")[0].split()
         if words and ":" not in words[0]:
             for text in words.pop(0).split(","):
-                label = _number(text, "label", place, label_base, num_labels)
-                labels.append((position, label))
+                tag = _number(text, "label", place, label_base, num_labels)
+                labels.append((position, tag))
         indices: set[int] = set()
         for word in words:
             index_text, colon, value_text = word.partition(":")

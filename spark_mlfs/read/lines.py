@@ -1,4 +1,4 @@
-"""Text files as numbered lines: what the ARFF and LIBSVM readers share.
+"""Text files as numbered lines, which the ARFF and LIBSVM readers share.
 
 A row id is the 0-based number of the row over the given files in the given order (a glob's or
 folder's files sorted by name). It depends neither on the partitioning nor on the split size: one
@@ -42,7 +42,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 
 
 def paths_of(path: str | Sequence[str]) -> list[str]:
-    """The `path` argument of a reader as a list."""
+    """Return the `path` argument of a reader as a list."""
     paths = [path] if not isinstance(path, (list, tuple)) else list(path)
     if not paths or not all(str(p) for p in paths):
         raise ParameterError("path is empty: give a path, a glob or a list of them")
@@ -50,13 +50,14 @@ def paths_of(path: str | Sequence[str]) -> list[str]:
 
 
 def plain(uri: str) -> str:
-    """A file's URI as a person writes it (Spark percent-encodes it, and writes ``file:`` with one
-    slash or three)."""
+    """Return a file's URI as a person writes it.
+
+    Spark percent-encodes it, and writes ``file:`` with one slash or three."""
     return re.sub(r"^file:/+", "/", unquote(uri))
 
 
-def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
-    """`load()` with Spark's "no such path" turned into a `DataError`."""
+def checked(load: Callable[[], DataFrame], source: str) -> DataFrame:
+    """Return `load()`; Spark's "no such path" becomes a `DataError`."""
     try:
         with reading():
             frame = load()
@@ -67,7 +68,7 @@ def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
     except Exception as error:
         if absent(error):
             raise DataError(
-                f"{what}: no such file; give a path that Spark can read from every worker"
+                f"{source}: no such file; give a path that Spark can read from every worker"
             ) from None
         raise
 
@@ -78,12 +79,10 @@ class TextFiles:
 
     frame: DataFrame
     names: list[str]
-    splits: dict[tuple[str, int], tuple[int, int]] = field(
-        default_factory=dict
-    )  # file, start -> lines and rows before it
-    data_from: dict[str, int] = field(
-        default_factory=dict
-    )  # file -> line of @data, 0 where there is no header
+    # file, start -> lines and rows before it
+    splits: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    # file -> line of @data, 0 where there is no header
+    data_from: dict[str, int] = field(default_factory=dict)
     header: list[str] = field(default_factory=list)  # lines of the first file up to @data
     comment: str = "%"
 
@@ -95,8 +94,9 @@ class TextFiles:
 def open_text(
     spark: SparkSession, path: str | Sequence[str], comment: str, header: bool
 ) -> TextFiles:
-    """Resolve `path`, read the header (ARFF) of the first file, count the splits where there is
-    more than one."""
+    """Return the files of a path, with the numbering of their lines and an ARFF header.
+
+    The header is the first file's; splits are counted where there is more than one."""
     paths = paths_of(path)
     names: list[str] = []
     for item in paths:
@@ -108,7 +108,7 @@ def open_text(
             raise DataError(
                 f"{item}: no file there; give the data file, a folder or a glob that matches some"
             )
-        names += sorted(plain(f) for f in matching)
+        names += sorted(plain(file) for file in matching)
     twice = first_repeated(sorted(names))
     if twice is not None:
         raise ParameterError(
@@ -117,118 +117,116 @@ def open_text(
     if isinstance(spark, LocalSession):
         files = TextFiles(lines_of(names), names, comment=comment)
     else:
-        about = {
+        facts = {
             "file": "file_path",
             "start": "file_block_start",
             "length": "file_block_length",
             "bytes": "file_size",
         }
-        told = (F.col(f"_metadata.{name}").alias(called) for called, name in about.items())
-        files = TextFiles(spark.read.text(paths).select("value", *told), names, comment=comment)
+        columns = [F.col(f"_metadata.{fact}").alias(name) for name, fact in facts.items()]
+        lines = spark.read.text(paths).select("value", *columns)
+        files = TextFiles(lines, names, comment=comment)
     counts: list[Any] | None = _count_head(files, header) if files.single else None
     if counts is None:
-        lines = (
-            files.frame
-            if isinstance(files.frame, LocalFrame)
-            else files.frame.select("value", "start", "file")
-        )
+        lines = files.frame
+        if not isinstance(lines, LocalFrame):
+            lines = lines.select("value", "start", "file")
+        task = partial(_count_splits, comment=comment, header=header)
         with reading():
-            counts = [
-                *lines.mapInArrow(
-                    partial(_count_splits, comment=comment, header=header), _COUNTS
-                ).collect()
-            ]
+            counts = [*lines.mapInArrow(task, _COUNTS).collect()]
     _number(files, header, counts)
     if not isinstance(spark, LocalSession):
-        files.frame = files.frame.select("value", "start", *([] if files.single else ["file"]))
+        names_of_file = [] if files.single else ["file"]
+        files.frame = files.frame.select("value", "start", *names_of_file)
     return files
 
 
 def _count_head(files: TextFiles, header: bool) -> list[dict[str, Any]] | None:
-    """What `_count_splits` says of a single file up to its first row; None where it has several
-    splits."""
-    wanted, name = 1024, files.names[0]
+    """Return the counts of `_count_splits` for a single file, up to its first row.
+
+    None where it has several splits."""
+    name = files.names[0]
+    count = 1024
+    first_lines = _first_lines_here if isinstance(files.frame, LocalFrame) else _first_lines
     while True:
-        head = (_first_lines_here if isinstance(files.frame, LocalFrame) else _first_lines)(
-            files, header, wanted
-        )
+        head = first_lines(files, header, count)
         if head is None:
             return None
         if head and (head[0][1] in _WIDE or b"\0" in head[0][1]):
             raise wide(name)
         raw = [value for value, _ in head]
-        long = next((k for k, line in enumerate(raw, 1) if len(line) > MAX_HEADER_LINE), None)
-        if long is not None:
-            raise DataError(
-                f"{name}:{long}: a header line of more than {MAX_HEADER_LINE >> 20} MB; shorten it"
-            )
-        text, file = (
-            pa.array(each, pa.string()) for each in ([*map(decoded, raw)], [name] * len(raw))
-        )
+        for number, line in enumerate(raw, 1):
+            if len(line) > MAX_HEADER_LINE:
+                raise DataError(
+                    f"{name}:{number}: a header line of more than {MAX_HEADER_LINE >> 20} MB; "
+                    "shorten it"
+                )
         batch = pa.RecordBatch.from_pydict(
-            {"value": text, "start": np.zeros(len(raw), np.int64), "file": file}
+            {
+                "value": pa.array([*map(decoded, raw)], pa.string()),
+                "start": np.zeros(len(raw), np.int64),
+                "file": pa.array([name] * len(raw), pa.string()),
+            }
         )
-        found = [
-            row
-            for counts in _count_splits(iter([batch]), files.comment, header)
-            for row in counts.to_pylist()
-        ]
-        if len(raw) < wanted or any(row["after" if header else "rows"] for row in found):
-            return [{**row, "latin": any(map(not_utf8, raw[: row["marker"]]))} for row in found]
-        wanted *= 8
+        counts: list[dict[str, Any]] = []
+        for counted in _count_splits(iter([batch]), files.comment, header):
+            counts += counted.to_pylist()
+        rows = "after" if header else "rows"
+        if len(raw) < count or any(row[rows] for row in counts):
+            for row in counts:
+                row["latin"] = any(map(not_utf8, raw[: row["marker"]]))
+            return counts
+        count *= 8
 
 
 Head = list[tuple[bytes, bytes]]  # of lines: what matters of a line, and its first two bytes
 
 
 def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
-    """The first lines of a single file, all but a header's cut to their start; None where it has
-    several splits."""
+    """Return the first lines of a single file, all but a header's cut to their start.
+
+    None where the file has several splits."""
     value = F.col("value")
+    declared = value.rlike(r"^[\s\ufeff]*@")
     start = F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 2)
-    declared = F.when(
-        value.rlike(r"^[\s\ufeff]*@"), F.substring(value, 1, MAX_HEADER_LINE + 1)
-    ).otherwise(start)
-    raw = (
-        F.when(F.lit(header), declared).otherwise(start).cast("binary")
-    )  # what is no UTF-8 comes as it is
+    line = start
+    if header:
+        line = F.when(declared, F.substring(value, 1, MAX_HEADER_LINE + 1)).otherwise(start)
+    columns: list[Any] = [
+        line.cast("binary").alias("value"),  # what is no UTF-8 comes as it is
+        F.substring(value.cast("binary"), 1, 2).alias("mark"),
+        "start",
+        "length",
+        "bytes",
+    ]
     with reading():
-        head = files.frame.select(
-            raw.alias("value"),
-            F.substring(value.cast("binary"), 1, 2).alias("mark"),
-            "start",
-            "length",
-            "bytes",
-        ).head(count)
-    if any(r["start"] != 0 or r["length"] != r["bytes"] for r in head):
+        head = files.frame.select(*columns).head(count)
+    if any(row["start"] != 0 or row["length"] != row["bytes"] for row in head):
         return None
-    return [(bytes(r["value"]), bytes(r["mark"])) for r in head]
+    return [(bytes(row["value"]), bytes(row["mark"])) for row in head]
 
 
 def _first_lines_here(files: TextFiles, header: bool, count: int) -> Head | None:
-    """The same of a file of this machine."""
+    """Return the same of a file of this machine."""
     if len(splits_of(files.names)) > 1:
         return None
     blocks = (
         lines.slice(0, count).cast(pa.binary()).to_pylist()
         for lines in FileSplit(files.names[0], 0, None).lines()
     )
-    declared, out = re.compile(rb"[\s\xef\xbb\xbf]*@"), []
+    declared = re.compile(rb"[\s\xef\xbb\xbf]*@")
+    head: Head = []
     for line in itertools.islice(itertools.chain.from_iterable(blocks), count):
         text = line.rstrip(b"\r\n")
-        out.append(
-            (
-                text[: MAX_HEADER_LINE + 1]
-                if header and declared.match(text)
-                else text.lstrip()[:2],
-                text[:2],
-            )
-        )
-    return out
+        start = text.lstrip()[:2]
+        if header and declared.match(text):
+            start = text[: MAX_HEADER_LINE + 1]
+        head.append((start, text[:2]))
+    return head
 
 
 def not_utf8(raw: bytes) -> bool:
-    """Whether a line is not UTF-8."""
+    """Return whether a line is not UTF-8."""
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -237,12 +235,13 @@ def not_utf8(raw: bytes) -> bool:
 
 
 def decoded(raw: bytes) -> str:
-    """A line as text: UTF-8, or Latin-1 where it is none."""
-    return raw.decode("latin-1" if not_utf8(raw) else "utf-8")
+    """Return a line as text: UTF-8, or Latin-1 where it is none."""
+    code = "latin-1" if not_utf8(raw) else "utf-8"
+    return raw.decode(code)
 
 
 def tell_latin(name: str) -> None:
-    """A notice of a file that is no UTF-8 and was read as Latin-1."""
+    """Give notice of a file that is no UTF-8 and was read as Latin-1."""
     notice(f"{name}: not UTF-8, read as Latin-1; if names look wrong, convert the file to UTF-8")
 
 
@@ -257,10 +256,8 @@ _EMPTY_PAIRS = (
     ": sparse rows hold empty pairs, such as {,3 1}; read as Weka does: an omitted "
     "value, the first category"
 )
-_NO_ROWS = [
-    f":1: no row {where}; give a file with at least one row"
-    for where in ("in the file", "after @data")
-]
+_NO_ROWS = ":1: no row in the file; give a file with at least one row"
+_NO_ROWS_OF_ARFF = ":1: no row after @data; give a file with at least one row"
 
 
 def _no_data(name: str, lines: int, blank: bool) -> DataError:
@@ -283,93 +280,95 @@ def _no_data(name: str, lines: int, blank: bool) -> DataError:
 def _number(files: TextFiles, header: bool, counts: Sequence[Any]) -> None:
     """Set where each split begins, and the header, by the counts of all splits."""
     by_file: dict[str, list[Any]] = {}
-    for r in sorted(counts, key=lambda r: r["start"]):
-        by_file.setdefault(plain(r["file"]), []).append(r)
+    for split in sorted(counts, key=lambda split: split["start"]):
+        by_file.setdefault(plain(split["file"]), []).append(split)
     row = 0
     reference: list[str] | None = None
     for name in files.names:
-        line, first_row, marker = 0, row, None
+        line = 0
+        first_row = row
+        marker: int | None = None  # the line of @data
         head: list[str] = []
-        of_file = by_file.get(name, [])
-        if any(r["latin"] for r in of_file):
+        splits = by_file.get(name, [])
+        if any(split["latin"] for split in splits):
             tell_latin(name)
-        if any(r["empty"] for r in of_file):
+        if any(split["empty"] for split in splits):
             notice(f"{name}{_EMPTY_PAIRS}")
-        for r in of_file:
-            files.splits[name, r["start"]] = line, row
+        for split in splits:
+            files.splits[name, split["start"]] = (line, row)
             if header and marker is None:
-                head += zlib.decompress(r["head"]).decode().split("\n")[:-1]
-                if r["marker"]:
-                    marker = line + r["marker"]
-                    row += r["after"]
+                head += zlib.decompress(split["head"]).decode().split("\n")[:-1]
+                if split["marker"]:
+                    marker = line + split["marker"]
+                    row += split["after"]
             else:
-                row += r["rows"]
-            line += r["lines"]
+                row += split["rows"]
+            line += split["lines"]
         if header and marker is None:
-            raise _no_data(
-                name,
-                line,
-                blank=not any(map(str.strip, head)) and not any(r["rows"] for r in of_file),
-            )
+            blank = not any(map(str.strip, head)) and not any(split["rows"] for split in splits)
+            raise _no_data(name, line, blank)
         if row == first_row:
-            raise DataError(f"{name}{_NO_ROWS[header]}")
+            raise DataError(f"{name}{_NO_ROWS_OF_ARFF if header else _NO_ROWS}")
         files.data_from[name] = marker or 0
-        lines = (re.sub(r"\s+", " ", h.strip()) for h in head)  # white space is made equal
-        declared = [
-            re.sub(r"\s*([{},])\s*", r"\1", h[10:].strip())
-            for h in lines
-            if h[:10].lower() == "@attribute"
-        ]
+        declared = _declarations(head)
         if reference is None:
-            reference, files.header = declared, head
+            reference = declared
+            files.header = head
         elif header and declared != reference:
-            pairs = enumerate(zip(declared, reference, strict=False), 1)
-            others = (
-                f"attribute {k} is {own[:60]!r} but {other[:60]!r}"
-                for k, (own, other) in pairs
-                if own != other
-            )
-            told = next(others, f"{len(declared)} attributes but {len(reference)}")
-            raise DataError(
-                f"{name}: {told} in {files.names[0]}; load files of one header together"
-            )
+            raise _other_header(name, files.names[0], declared, reference)
+
+
+def _declarations(head: Sequence[str]) -> list[str]:
+    """Return the attributes of a header, with white space made equal."""
+    lines = [re.sub(r"\s+", " ", line.strip()) for line in head]
+    attributes = [line[10:] for line in lines if line[:10].lower() == "@attribute"]
+    return [re.sub(r"\s*([{},])\s*", r"\1", text.strip()) for text in attributes]
+
+
+def _other_header(name: str, first: str, declared: list[str], reference: list[str]) -> DataError:
+    """Return the error of a file whose header is not that of the first file."""
+    difference = f"{len(declared)} attributes but {len(reference)}"
+    for k, (text, expected) in enumerate(zip(declared, reference, strict=False), 1):
+        if text != expected:
+            difference = f"attribute {k} is {text[:60]!r} but {expected[:60]!r}"
+            break
+    return DataError(f"{name}: {difference} in {first}; load files of one header together")
 
 
 def _valid_text(column: pa.Array) -> tuple[pa.Array, bool]:
-    """The lines as Arrow strings, and whether some were no UTF-8, which are taken as Latin-1."""
+    """Return the lines as Arrow strings, and whether some were no UTF-8 but Latin-1."""
     if not pa.types.is_string(column.type):
         column = column.cast(pa.string())
     try:
         column.validate(full=True)
         return column, False
     except pa.ArrowInvalid:
-        return pa.array(
-            [decoded(raw) for raw in column.cast(pa.binary()).to_pylist()], pa.string()
-        ), True
+        raw = column.cast(pa.binary()).to_pylist()
+        return pa.array([*map(decoded, raw)], pa.string()), True
 
 
 def _first_bytes(lines: pa.Array) -> np.ndarray:
-    """The first byte of each line, -1 of an empty one."""
+    """Return the first byte of each line, -1 of an empty one."""
     data, offsets = raw_bytes(lines)
-    some = np.diff(offsets) > 0
+    filled = np.diff(offsets) > 0
     first = np.full(len(lines), -1, np.int16)
-    first[some] = data[offsets[:-1][some]]
+    first[filled] = data[offsets[:-1][filled]]
     return first
 
 
 def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, pa.Array]]:
-    """The pieces of a batch that come from one split: file, start and lines."""
-    starts, files = np.asarray(batch.column(1)), batch.column(2) if batch.num_columns > 2 else None
+    """Yield the pieces of a batch that come from one split: file, start and lines."""
+    lines = batch.column(0)
+    starts = np.asarray(batch.column(1))
+    files = batch.column(2) if batch.num_columns > 2 else None
     change = starts[1:] != starts[:-1]
     if files is not None:
         change = change | np.asarray(pc.not_equal(files[1:], files[:-1]))
-    for a, b in itertools.pairwise([0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]):
+    limits = [0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]
+    for a, b in itertools.pairwise(limits):
         if b > a:
-            yield (
-                (files[a].as_py() if files is not None else None),
-                int(starts[a]),
-                batch.column(0).slice(a, b - a),
-            )
+            file = files[a].as_py() if files is not None else None
+            yield file, int(starts[a]), lines.slice(a, b - a)
 
 
 _COUNTS = (
@@ -379,67 +378,75 @@ _COUNTS = (
 
 
 def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
-    counted: dict[tuple[str | None, int], dict[str, Any]] = {}
+    """Yield the counts of every split that a task saw, and what it has of a header."""
+    counts: dict[tuple[str | None, int], _SplitCounts] = {}
     for batch in batches:
         for file, start, column in _runs(batch):
-            new = {
-                "file": file,
-                "start": start,
-                "lines": 0,
-                "rows": 0,
-                "marker": 0,
-                "after": 0,
-                "head": [],
-            }
-            found = counted.setdefault((file, start), {**new, "empty": False, "latin": False})
-            text, latin = _valid_text(column)
-            if (
-                latin
-                and not start
-                and not found["lines"]
-                and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE
-            ):
-                raise wide(plain(str(file)))
-            lines = pc.ascii_trim_whitespace(text)
-            first = _first_bytes(lines)
-            rows = (first >= 0) & (first != ord(comment))
-            if header and not found["marker"]:
-                # A header line starts with @ or % (or the byte order mark's first byte).
-                may_be_header = np.isin(first, [*b"@%\xef"])
-                at = np.flatnonzero(may_be_header).tolist()
-                marker = next((k for k in at if _DATA.match(lines[k].as_py())), None)
-                upto = len(lines) if marker is None else marker + 1
-                # A piece of rows only need not be sent; else line for line: a message about the
-                # header gives the line.
-                if (may_be_header & rows).any() or not rows.any():
-                    found["head"] += [
-                        lines[k].as_py()[: None if may_be_header[k] else 2] for k in range(upto)
-                    ]
-                    found["latin"] |= latin
-                if sum(map(len, found["head"])) > MAX_HEADER:
-                    told = (
-                        f"a header of more than {MAX_HEADER >> 20} MB; check the file, or drop "
-                        "attributes"
-                    )
-                    raise DataError(f"{plain(str(file))}:1: {told}")
-                if marker is not None:
-                    found["marker"], found["after"] = (
-                        found["lines"] + marker + 1,
-                        int(rows[marker + 1 :].sum()),
-                    )
-            elif header:
-                found["after"] += int(rows.sum())
-            found["empty"] |= header and bool(pc.any(pc.match_substring(lines, "{,")).as_py())
-            found["lines"] += len(lines)
-            found["rows"] += int(rows.sum())
-    if counted:
-        packed = [
-            zlib.compress("".join(h + "\n" for h in found["head"]).encode())
-            for found in counted.values()
-        ]
-        yield pa.RecordBatch.from_pylist(
-            [{**found, "head": head} for found, head in zip(counted.values(), packed, strict=True)]
-        )
+            split = counts.setdefault((file, start), _SplitCounts(file, start))
+            split.add(column, comment, header)
+    if counts:
+        yield pa.RecordBatch.from_pylist([split.row() for split in counts.values()])
+
+
+@dataclass
+class _SplitCounts:
+    """What is counted of one split: see `_COUNTS`."""
+
+    file: str | None
+    start: int
+    lines: int = 0
+    rows: int = 0
+    marker: int = 0  # the line of @data in the split, 0 where there is none
+    after: int = 0  # rows after it
+    head: list[str] = field(default_factory=list)
+    empty: bool = False  # whether there are empty pairs
+    latin: bool = False  # whether lines of the header were no UTF-8
+
+    def row(self) -> dict[str, Any]:
+        packed = zlib.compress("".join(line + "\n" for line in self.head).encode())
+        return {**vars(self), "head": packed}
+
+    def add(self, column: pa.Array, comment: str, header: bool) -> None:
+        """Count some lines more."""
+        text, latin = _valid_text(column)
+        at_start = not self.start and not self.lines
+        if latin and at_start and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE:
+            raise wide(plain(str(self.file)))
+        lines = pc.ascii_trim_whitespace(text)
+        first = _first_bytes(lines)
+        rows = (first >= 0) & (first != ord(comment))
+        if header and not self.marker:
+            self._add_head(lines, first, rows, latin)
+        elif header:
+            self.after += int(rows.sum())
+        if header and pc.any(pc.match_substring(lines, "{,")).as_py():
+            self.empty = True
+        self.lines += len(lines)
+        self.rows += int(rows.sum())
+
+    def _add_head(self, lines: pa.Array, first: np.ndarray, rows: np.ndarray, latin: bool) -> None:
+        # A header line starts with @ or % (or the byte order mark's first byte).
+        may_be_header = np.isin(first, [*b"@%\xef"])
+        candidates = np.flatnonzero(may_be_header).tolist()
+        marker = next((k for k in candidates if _DATA.match(lines[k].as_py())), None)
+        # A piece of rows only need not be sent; else line for line: a message about the header
+        # gives the line.
+        if (may_be_header & rows).any() or not rows.any():
+            end = len(lines) if marker is None else marker + 1
+            for k in range(end):
+                line = lines[k].as_py()
+                if not may_be_header[k]:
+                    line = line[:2]
+                self.head.append(line)
+            self.latin |= latin
+        if sum(map(len, self.head)) > MAX_HEADER:
+            raise DataError(
+                f"{plain(str(self.file))}:1: a header of more than {MAX_HEADER >> 20} MB; check "
+                "the file, or drop attributes"
+            )
+        if marker is not None:
+            self.marker = self.lines + marker + 1
+            self.after = int(rows[marker + 1 :].sum())
 
 
 @dataclass
@@ -460,10 +467,11 @@ class Lines:
 def parse(
     files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]]
 ) -> DataFrame:
-    """The canonical frame without names: `parser` turns lines into (kept rows, features, labels) on
-    the workers."""
-    told = replace(files, frame=None, header=[])  # type: ignore[arg-type]
-    return canonical(files.frame, partial(_parse_splits, parser=parser, files=told))
+    """Return the canonical frame without names.
+
+    On the workers `parser` turns lines into (kept rows, features, labels)."""
+    numbering = replace(files, frame=None, header=[])  # type: ignore[arg-type]
+    return canonical(files.frame, partial(_parse_splits, parser=parser, files=numbering))
 
 
 def _parse_splits(
@@ -471,118 +479,113 @@ def _parse_splits(
     parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]],
     files: TextFiles,
 ) -> Batches:
-    current, line, row = None, 0, 0
+    current: tuple[str, int] | None = None
+    line = row = 0
     for batch in batches:
         for file, start, column in _runs(batch):
             name = files.names[0] if file is None else plain(file)
             if (name, start) != current:
                 current = (name, start)
                 if current not in files.splits:
-                    remedy = (
-                        "keep spark.sql.files.maxPartitionBytes and "
+                    raise DataError(
+                        f"{name}: Spark splits the file differently now than when its rows were "
+                        "counted; load it again, and keep spark.sql.files.maxPartitionBytes and "
                         "spark.sql.files.minPartitionNum fixed"
                     )
-                    told = (
-                        "Spark splits the file differently now than when its rows were "
-                        "counted; load it again"
-                    )
-                    raise DataError(f"{name}: {told}, and {remedy}")
                 line, row = files.splits[current]
-            text = pc.ascii_trim_whitespace(_valid_text(column)[0])
+            valid, _ = _valid_text(column)
+            text = pc.ascii_trim_whitespace(valid)
             numbers = np.arange(line + 1, line + 1 + len(text))
             line += len(text)
             first = _first_bytes(text)
-            keep = (first >= 0) & (first != ord(files.comment)) & (numbers > files.data_from[name])
-            if not keep.all():
-                text, numbers = text.filter(pa.array(keep)), numbers[keep]
+            is_row = (first >= 0) & (first != ord(files.comment))
+            is_row &= numbers > files.data_from[name]
+            if not is_row.all():
+                text = text.filter(pa.array(is_row))
+                numbers = numbers[is_row]
             if not len(text):
                 continue
             ids = np.arange(row, row + len(text))
             row += len(text)
-            kept, features, labels = parser(Lines(text, numbers, name))
-            if len(kept):
+            complete, features, labels = parser(Lines(text, numbers, name))
+            if len(complete):
                 yield pa.RecordBatch.from_pydict(
-                    {"id": ids[kept], "features": features.to_arrow(), "labels": labels.to_arrow()}
+                    {
+                        "id": ids[complete],
+                        "features": features.to_arrow(),
+                        "labels": labels.to_arrow(),
+                    }
                 )
 
 
 def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, bytes]]:
-    """Path and content of the files beside a data file whose name matches `pattern`, sorted by
-    name."""
+    """Return path and content of small files beside a data file whose name matches `pattern`.
+
+    They are sorted by name."""
     if isinstance(spark, LocalSession):
-        near_it = (
+        paths = [
             path
             for path in sorted(Path(data_file).parent.glob(pattern))
-            if path.name[0] not in "._"
-        )
-        return [
-            (str(path), path.read_bytes())
-            for path in near_it
-            if path.is_file() and path.stat().st_size < MAX_XML
+            if path.name[0] not in "._" and path.is_file() and path.stat().st_size < MAX_XML
         ]
+        return [(str(path), path.read_bytes()) for path in paths]
     folder = re.sub(r"([\[\]{}*?\\])", r"\\\1", posixpath.dirname(data_file) or ".")  # no pattern
     with reading():
         files = spark.read.format("binaryFile").option("pathGlobFilter", pattern).load(folder)
-        small = (
-            files.where(F.col("length") < MAX_XML).select("path", "content").limit(256).collect()
-        )
-    return sorted((plain(r["path"]), bytes(r["content"])) for r in small)
+        small = files.where(F.col("length") < MAX_XML).select("path", "content")
+        rows = small.limit(256).collect()
+    return sorted((plain(row["path"]), bytes(row["content"])) for row in rows)
 
 
-def small_file(spark: SparkSession, path: str, what: str, most: int) -> bytes:
-    """The content of one small file (labels, names), unpacked, from anywhere Spark can read."""
-    local = isinstance(spark, LocalSession)
-    matching = files_of(path) if local else []
-    frame = (
-        None
-        if local
-        else checked(lambda: spark.read.format("binaryFile").load(path), f"{what} {path}")
-    )
-    with reading():
-        sizes = (
-            [*map(os.path.getsize, matching)]
-            if frame is None
-            else [row["length"] for row in frame.select("length").head(2)]
-        )
-        if frame is not None and not sizes and len(frame.inputFiles()) == 1:
-            return b""  # Spark gives no row for an empty file
-        if len(sizes) != 1:
-            raise ParameterError(
-                f"{what} {path}: {len(sizes)} files match; give the path of one file"
-            )
-        if sizes[0] > most:
-            raise DataError(f"{what} {path}: more than {most >> 20} MB; it is not such a file")
-        content = (
-            Path(matching[0]).read_bytes()
-            if frame is None
-            else bytes(frame.select("content").collect()[0]["content"])
-        )
-    if content[:2] == b"\x1f\x8b" or path.endswith(".gz"):
-        unpacker = zlib.decompressobj(47)
-        try:
-            content = unpacker.decompress(content, most)
-        except zlib.error:
-            raise DataError(
-                f"{what} {path}: damaged, or not packed as its name says; test it (gzip -t)"
-            ) from None
-        if unpacker.unconsumed_tail:
-            raise DataError(
-                f"{what} {path}: more than {most >> 20} MB unpacked; it is not such a file"
-            )
-        if not unpacker.eof:
-            raise DataError(f"{what} {path}: the file is cut short; fetch it again")
+def small_file(spark: SparkSession, path: str, title: str, most: int) -> bytes:
+    """Return the content of one small file (labels, names), unpacked.
+
+    It is anywhere Spark can read; messages call it `title`."""
+    subject = f"{title} {path}"
+    if isinstance(spark, LocalSession):
+        paths = files_of(path)
+        _check_small([*map(os.path.getsize, paths)], subject, most)
+        content = Path(paths[0]).read_bytes()
+    else:
+        frame = checked(lambda: spark.read.format("binaryFile").load(path), subject)
+        with reading():
+            sizes = [row["length"] for row in frame.select("length").head(2)]
+            if not sizes and len(frame.inputFiles()) == 1:
+                return b""  # Spark gives no row for an empty file
+            _check_small(sizes, subject, most)
+            content = bytes(frame.select("content").collect()[0]["content"])
+    if content[:2] != b"\x1f\x8b" and not path.endswith(".gz"):
+        return content
+    unpacker = zlib.decompressobj(47)
+    try:
+        content = unpacker.decompress(content, most)
+    except zlib.error:
+        raise DataError(
+            f"{subject}: damaged, or not packed as its name says; test it (gzip -t)"
+        ) from None
+    if unpacker.unconsumed_tail:
+        raise DataError(f"{subject}: more than {most >> 20} MB unpacked; it is not such a file")
+    if not unpacker.eof:
+        raise DataError(f"{subject}: the file is cut short; fetch it again")
     return content
 
 
-def small_text(spark: SparkSession, path: str, what: str) -> str:
-    """The text of one small file: UTF-8, UTF-16 with its mark, or Latin-1 with a notice."""
-    content = small_file(spark, path, what, MAX_NAMES)
+def _check_small(sizes: Sequence[int], subject: str, most: int) -> None:
+    if len(sizes) != 1:
+        raise ParameterError(f"{subject}: {len(sizes)} files match; give the path of one file")
+    if sizes[0] > most:
+        raise DataError(f"{subject}: more than {most >> 20} MB; it is not such a file")
+
+
+def small_text(spark: SparkSession, path: str, title: str) -> str:
+    """Return the text of one small file: UTF-8, UTF-16 with its mark, or Latin-1 with a notice."""
+    content = small_file(spark, path, title, MAX_NAMES)
     if content[:2] in _WIDE:
         try:
             return content.decode("utf-16")
         except UnicodeDecodeError:
             raise DataError(
-                f"{what} {path}: begins as UTF-16 and is none; save it as UTF-8"
+                f"{title} {path}: begins as UTF-16 and is none; save it as UTF-8"
             ) from None
     if not_utf8(content):
         tell_latin(path)

@@ -1,13 +1,11 @@
-"""Data this library makes itself: the Number set of the MSFS paper, and sets with planted relevant
-features.
+"""Data this library makes itself, for trying things on rows of any number.
 
-Every value is a function of (seed, row id, draw) by the SplitMix64 mixer and integer arithmetic, so
-a row is the same under any partitioning and on any machine.
+They are the Number set of the MSFS paper, sets with planted relevant features, and tables as users
+have them: documents with tags, embeddings with tags.
 
-Generated tables as users have them: documents with tags, embeddings with tags. For trying the jobs
-on something of any size.
-
-Row i depends on (seed, i) alone, whatever the partitioning."""
+Every value of the sets is a function of (seed, row id, draw) by the SplitMix64 mixer and integer
+arithmetic, so a row is the same under any partitioning and on any machine. Row i of a table depends
+on (seed, i) alone, too."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ from ..params import REQUIRED, Integer, Number, Optional, Parameter
 
 
 def mix(counters: np.ndarray) -> np.ndarray:
-    """SplitMix64's output of 64-bit counters, each multiplied by its increment."""
+    """Return SplitMix64's output of 64-bit counters, each multiplied by its increment."""
     state = np.array(counters, np.uint64)
     with np.errstate(over="ignore"):
         state *= np.uint64(GOLDEN)
@@ -41,7 +39,7 @@ def mix(counters: np.ndarray) -> np.ndarray:
 
 
 def keys(seed: int, stream: int, rows: np.ndarray) -> np.ndarray:
-    """One 64-bit key per row: draw number k of the row is ``mix(key + k)``."""
+    """Return one 64-bit key per row: draw number k of the row is ``mix(key + k)``."""
     start = mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64))
     start = mix(start ^ np.uint64(stream))
     return mix(np.asarray(rows).astype(np.uint64) ^ start)
@@ -49,25 +47,26 @@ def keys(seed: int, stream: int, rows: np.ndarray) -> np.ndarray:
 
 def _draws(key: np.ndarray, draws: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
-        return mix(key[:, None] + np.asarray(draws).astype(np.uint64)[None, :])
+        numbers = np.asarray(draws).astype(np.uint64)
+        return mix(key[:, None] + numbers[None, :])
 
 
 def _below(bits: np.ndarray, n: int | np.ndarray) -> np.ndarray:
-    """A draw from 0..n-1 out of the upper 32 bits."""
-    return ((bits >> np.uint64(32)) * np.asarray(n).astype(np.uint64) >> np.uint64(32)).astype(
-        np.int64
-    )
+    """Return a draw from 0..n-1 out of the upper 32 bits."""
+    upper = bits >> np.uint64(32)
+    scaled = upper * np.asarray(n).astype(np.uint64)
+    return (scaled >> np.uint64(32)).astype(np.int64)
 
 
 _BELL_CENTRE = 2 * 65535
-_BELL_SCALE = float(
-    np.sqrt(4 * (65536.0**2 - 1) / 12)
-)  # standard deviation of the sum of four 16-bit numbers
+# standard deviation of the sum of four 16-bit numbers
+_BELL_SCALE = float(np.sqrt(4 * (65536.0**2 - 1) / 12))
 
 
 def _bell(bits: np.ndarray) -> np.ndarray:
-    """An integer nearly normal about 0 with deviation `_BELL_SCALE`: the sum of the four 16-bit
-    parts, centred."""
+    """Return an integer nearly normal about 0 with deviation `_BELL_SCALE`.
+
+    It is the sum of the four 16-bit parts, centred."""
     low = np.uint64(0x0000FFFF0000FFFF)
     half = bits & low
     half += (bits >> np.uint64(16)) & low
@@ -77,10 +76,13 @@ def _bell(bits: np.ndarray) -> np.ndarray:
     return total
 
 
-NUM_ROWS, NUM_FEATURES, NUM_LABELS = (
-    Parameter(f"num_{what}", REQUIRED, Integer(1, 1 << 53), f"how many {what}")
-    for what in ("rows", "features", "labels")
-)
+def _count_of(name: str) -> Parameter:
+    return Parameter(f"num_{name}", REQUIRED, Integer(1, 1 << 53), f"how many {name}")
+
+
+NUM_ROWS = _count_of("rows")
+NUM_FEATURES = _count_of("features")
+NUM_LABELS = _count_of("labels")
 SEED = Parameter("seed", 0, Integer(), "of every draw")
 NUM_PARTITIONS = Parameter(
     "num_partitions", None, Optional(Integer(1, 100_000)), "of the frame; None: as Spark has it"
@@ -88,21 +90,19 @@ NUM_PARTITIONS = Parameter(
 PART_ROWS = 1 << 15  # that one core makes at a time in this process
 
 
-# -----------------------------------------------------------------------------------------------------------
-# Number set
+# ---- Number set ----
 
-CELLS, SIDE = 5, 9
+CELLS = 5
+SIDE = 9
 NUMBER_CARDINALITY = 3.3265  # "ANL" of Number in the MSFS paper, table 1
 # A cell holds a given digit with chance p/10 and 10·(1 − (1 − p/10)^5) is the expected number of
 # distinct digits.
-DIGIT_PROBABILITY = 10 * (
-    1 - (1 - NUMBER_CARDINALITY / 10) ** (1 / CELLS)
-)  # 0.7769; blank otherwise, 0.2231
+# 0.7769; blank otherwise, 0.2231
+DIGIT_PROBABILITY = 10 * (1 - (1 - NUMBER_CARDINALITY / 10) ** (1 / CELLS))
 
 
 class Numbers(Reader):
-    """The Number set of the MSFS paper, rebuilt: five pictures of 81 pixels in a row, labels the
-    digits among them.
+    """The Number set of the MSFS paper, rebuilt: five pictures a row, labels the digits in them.
 
     The paper (section 5.1, table 1) says: 2000 rows, 405 features, 10 labels, each row five
     pictures of 81 pixels, some without a number; 3.3265 labels a row, 98.25 % of the rows with two
@@ -120,8 +120,11 @@ class Numbers(Reader):
     >>> frame.first()["features"].size, frame.first()["labels"]
     (405, SparseVector(10, {2: 1.0, 4: 1.0, 7: 1.0}))"""
 
-    name, title, source = "numbers", "the Number set of the MSFS paper, rebuilt", "MSFS"
-    local, takes_path = True, False
+    name = "numbers"
+    title = "the Number set of the MSFS paper, rebuilt"
+    source = "MSFS"
+    local = True
+    takes_path = False
     parameters = (
         SEED,
         replace(NUM_ROWS, default=2000),
@@ -138,28 +141,28 @@ class Numbers(Reader):
         images, target = _digits()
         images = images[np.argsort(target, kind="stable")]
         counts = np.bincount(target, minlength=10)
-        made = partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"])
-        frame = canonical(ids_of(spark, p["num_rows"], p["num_partitions"]), made)
-        names = [
-            f"cell{k}_r{r}_c{c}" for k in range(CELLS) for r in range(SIDE) for c in range(SIDE)
-        ]
-        return with_names(with_names(frame, FEATURES, names), LABELS, [str(d) for d in range(10)])
+        rows = partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"])
+        frame = canonical(ids_of(spark, p["num_rows"], p["num_partitions"]), rows)
+        pixels = np.ndindex(CELLS, SIDE, SIDE)
+        names = [f"cell{k}_r{r}_c{c}" for k, r, c in pixels]
+        digits = [str(digit) for digit in range(10)]
+        return with_names(with_names(frame, FEATURES, names), LABELS, digits)
 
 
 def _digits() -> tuple[np.ndarray, np.ndarray]:
-    """scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each. Its `load_digits`
-    takes a second of imports."""
+    """Return scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each.
+
+    Its `load_digits` takes a second of imports."""
     spec = find_spec("sklearn")
     if spec is None or not spec.submodule_search_locations:
         raise ParameterError(
             "format 'numbers' is made of scikit-learn's digits: pip install scikit-learn"
         )
-    table = np.loadtxt(
-        Path(spec.submodule_search_locations[0], "datasets", "data", "digits.csv.gz"),
-        np.uint8,
-        delimiter=",",
-    )
-    return table[:, :-1].reshape(-1, 8, 8), table[:, -1].astype(np.int64)
+    package = spec.submodule_search_locations[0]
+    file = Path(package, "datasets", "data", "digits.csv.gz")
+    table = np.loadtxt(file, np.uint8, delimiter=",")
+    images = table[:, :-1].reshape(-1, 8, 8)
+    return images, table[:, -1].astype(np.int64)
 
 
 def ids_of(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
@@ -188,15 +191,14 @@ def _number_rows(
         image = first[digit] + _below(bits[..., 2], counts[digit])
         corner = _below(bits[..., 3], 4)
         cells = np.zeros((n, CELLS, SIDE, SIDE))
-        for at in range(4):
-            row, cell = np.nonzero(shown & (corner == at))
-            r, c = divmod(at, 2)
+        for place in range(4):
+            row, cell = np.nonzero(shown & (corner == place))
+            r, c = divmod(place, 2)
             cells[row, cell, r : r + 8, c : c + 8] = images[image[row, cell]]
         features = cells.reshape(n, -1)
         if noise:
-            features += _bell(_draws(keys(seed, 2, ids), np.arange(features.shape[1]))) * (
-                16 * noise / _BELL_SCALE
-            )
+            error = _bell(_draws(keys(seed, 2, ids), np.arange(features.shape[1])))
+            features += error * (16 * noise / _BELL_SCALE)
         labels = np.zeros((n, 10))
         row, cell = np.nonzero(shown)
         labels[row, digit[row, cell]] = 1
@@ -215,14 +217,14 @@ def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatc
     )
 
 
-# -------------------------------------------------------------------------------------------------------
-# planted features
+# ---- planted features ----
 
 
 @dataclass
 class PlantedTruth:
-    """Where `planted` put what: ``redundant[k]`` is made from ``redundant_of[k]``; `weights`
-    (relevant × labels).
+    """Where `planted` put what; `weights` are relevant × labels.
+
+    ``redundant[k]`` is made from ``redundant_of[k]``.
 
     >>> truth = planted_truth(num_features=10, num_labels=2)
     >>> truth.redundant.tolist(), truth.redundant_of.tolist()
@@ -243,62 +245,67 @@ def planted_truth(
     num_redundant: int | None = None,
     seed: int = 0,
 ) -> PlantedTruth:
-    """The places of the relevant, redundant and noise features of `planted` with the same
-    arguments.
+    """Return the places of the relevant, redundant and noise features of `planted`.
+
+    The arguments are the same.
 
     >>> truth = planted_truth(num_features=10, num_labels=2)
     >>> truth.relevant.tolist(), truth.names[5]
     ([5, 9], 'relevant_0')"""
-    sizes = {"num_features": num_features, "num_labels": num_labels, "num_relevant": num_relevant}
-    return _truth(
-        Planted().check(
-            None, {"num_rows": 1, **sizes, "num_redundant": num_redundant, "seed": seed}
-        )
-    )
+    options = {
+        "num_rows": 1,
+        "num_features": num_features,
+        "num_labels": num_labels,
+        "num_relevant": num_relevant,
+        "num_redundant": num_redundant,
+        "seed": seed,
+    }
+    return _truth(Planted().check(None, options))
 
 
 def _truth(p: Mapping[str, Any]) -> PlantedTruth:
-    d, q, r, s, seed = (
-        p[name] for name in ("num_features", "num_labels", "num_relevant", "num_redundant", "seed")
-    )
-    r = min(d, max(1, min(20, d // 5))) if r is None else r
-    s = min(r // 2, max(d - r, 0)) if s is None else s
+    d = p["num_features"]
+    q = p["num_labels"]
+    r = p["num_relevant"]
+    s = p["num_redundant"]
+    seed = p["seed"]
+    if r is None:
+        r = min(d, max(1, min(20, d // 5)))
+    if s is None:
+        s = min(r // 2, max(d - r, 0))
     if r + s > d:
         raise ParameterError(
             f"num_relevant={r} and num_redundant={s} exceed num_features={d}; lower one or raise it"
         )
-    order = np.argsort(
-        mix(np.arange(d).astype(np.uint64) + keys(seed, 3, np.array([0]))), kind="stable"
-    )
-    relevant, redundant, noise = order[:r], order[r : r + s], np.sort(order[r + s :])
+    draws = mix(np.arange(d).astype(np.uint64) + keys(seed, 3, np.array([0])))
+    order = np.argsort(draws, kind="stable")
+    relevant = order[:r]
+    redundant = order[r : r + s]
+    noise = np.sort(order[r + s :])
     source = np.arange(s) % r
-    called = [f"relevant_{k}" for k in range(r)] + [
-        f"redundant_{k}_of_{of}" for k, of in enumerate(source)
-    ]
-    called += [f"noise_{k}" for k in range(len(noise))]
-    names = [called[at] for at in np.argsort(np.concatenate([relevant, redundant, noise]))]
+    names_by_kind = [f"relevant_{k}" for k in range(r)]
+    names_by_kind += [f"redundant_{k}_of_{base}" for k, base in enumerate(source)]
+    names_by_kind += [f"noise_{k}" for k in range(len(noise))]
+    place = np.argsort(np.concatenate([relevant, redundant, noise]))
+    names = [names_by_kind[k] for k in place]
     # Each relevant feature drives label k mod q, and each label about three: whole weights ±4..±8
     # keep sums exact.
     bits = _draws(keys(seed, 4, np.arange(r)), np.arange(q))
     size = 4 + _below(bits, 5)
     sign = np.where(bits & np.uint64(1), 1, -1)
     extra = _below(bits << np.uint64(20), max(r, 3)) < 2
-    used = extra | (np.arange(r)[:, None] % q == np.arange(q)[None, :])
+    main_label = np.arange(r) % q
+    used = extra | (main_label[:, None] == np.arange(q)[None, :])
     for label in np.flatnonzero(~used.any(axis=0)):
         used[label % r, label] = True
-    return PlantedTruth(
-        relevant,
-        redundant,
-        relevant[source],
-        noise,
-        names,
-        np.where(used, size * sign, 0).astype(np.float64),
-    )
+    weights = np.where(used, size * sign, 0).astype(np.float64)
+    return PlantedTruth(relevant, redundant, relevant[source], noise, names, weights)
 
 
 class Planted(Reader):
-    """A data set whose relevant, redundant and noise features are known; row i depends on
-    (arguments, seed, i) only.
+    """A data set whose relevant, redundant and noise features are known.
+
+    Row i depends on (arguments, seed, i) only.
 
     Dense (``density=None``): a feature is nearly normal with mean 0 and variance 1 (sum of four
     16-bit draws). Sparse: a feature is 0 with probability 1 − density, else uniform on (0.5, 1.5);
@@ -318,12 +325,15 @@ class Planted(Reader):
     seed (see `planted_truth`).
 
     >>> import spark_mlfs
-    >>> frame = spark_mlfs.read.planted(spark_mlfs.local_session(), num_rows=3, num_features=6, num_labels=2)
+    >>> sizes = {"num_rows": 3, "num_features": 6, "num_labels": 2}
+    >>> frame = spark_mlfs.read.planted(spark_mlfs.local_session(), **sizes)
     >>> frame.count(), frame.first()["labels"]
     (3, SparseVector(2, {1: 1.0}))"""
 
-    name, title = "planted", "made rows whose relevant, redundant and noise features are known"
-    local, takes_path = True, False
+    name = "planted"
+    title = "made rows whose relevant, redundant and noise features are known"
+    local = True
+    takes_path = False
     parameters = (
         NUM_ROWS,
         NUM_FEATURES,
@@ -352,32 +362,31 @@ class Planted(Reader):
     )
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
-        d, q, density, cardinality = (
-            p["num_features"],
-            p["num_labels"],
-            p["density"],
-            p["cardinality"],
-        )
+        q = p["num_labels"]
+        density = p["density"]
+        cardinality = p["cardinality"]
         if density == 1:
             raise ParameterError(
                 f"density={density!r}: it is between 0 and 1, or None for dense data"
             )
-        cardinality = min(0.25 * q, 2.5) if cardinality is None else cardinality
+        if cardinality is None:
+            cardinality = min(0.25 * q, 2.5)
         if not cardinality < q:
             raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
         truth = _truth(p)
-        plan = _Planted(truth, d, q, density, p["noise"], cardinality / q, p["seed"])
-        frame = canonical(
-            ids_of(spark, p["num_rows"], p["num_partitions"]), partial(_planted_rows, plan=plan)
+        plan = _Planted(
+            truth, p["num_features"], q, density, p["noise"], cardinality / q, p["seed"]
         )
-        return with_names(
-            with_names(frame, FEATURES, truth.names), LABELS, [f"label_{k}" for k in range(q)]
-        )
+        ids = ids_of(spark, p["num_rows"], p["num_partitions"])
+        frame = canonical(ids, partial(_planted_rows, plan=plan))
+        labels = [f"label_{k}" for k in range(q)]
+        return with_names(with_names(frame, FEATURES, truth.names), LABELS, labels)
 
 
 class _Planted:
-    """The rule of one planted set. Scores are sums of whole numbers below 2^53, exact in any order
-    of addition."""
+    """The rule of one planted set.
+
+    Scores are sums of whole numbers below 2^53, exact in any order of addition."""
 
     def __init__(
         self,
@@ -389,36 +398,42 @@ class _Planted:
         prevalence: float,
         seed: int,
     ):
-        self.d, self.q, self.density, self.seed = d, q, density, seed
-        self.relevant, self.redundant, self.weights = truth.relevant, truth.redundant, truth.weights
+        self.d = d
+        self.q = q
+        self.density = density
+        self.seed = seed
+        self.relevant = truth.relevant
+        self.redundant = truth.redundant
+        self.weights = truth.weights
         position_of = {int(f): k for k, f in enumerate(truth.relevant)}
         self.source = np.array([position_of[int(f)] for f in truth.redundant_of], np.int64)
         # So many draws with replacement that the expected number of distinct positions is
         # density·d.
-        self.draws = (
-            1.0 if density is None or d == 1 else float(np.log1p(-density) / np.log1p(-1 / d))
-        )
+        self.draws = 1.0
+        if density is not None and d > 1:
+            self.draws = float(np.log1p(-density) / np.log1p(-1 / d))
         # Reference rows have ids no data row has; the quantile of their scores is the threshold.
         reference = np.arange(8192) + (1 << 62)
-        self.noise_scale, self.threshold = np.zeros(q), np.zeros(q)
+        quantile = round((1 - prevalence) * (len(reference) - 1))
+        self.noise_scale = np.zeros(q)
+        self.threshold = np.zeros(q)
         values = self.relevant_values(reference)
         for part in self._label_blocks(len(reference)):
-            plain = values @ self.weights[:, part]
-            self.noise_scale[part] = np.rint(noise * plain.std(axis=0) / _BELL_SCALE * 1024)
+            deviation = (values @ self.weights[:, part]).std(axis=0)
+            self.noise_scale[part] = np.rint(noise * deviation / _BELL_SCALE * 1024)
             score = self._scores(reference, values, part)
-            at = round((1 - prevalence) * (len(reference) - 1))
-            self.threshold[part] = np.partition(score, at, axis=0)[at]
+            self.threshold[part] = np.partition(score, quantile, axis=0)[quantile]
 
     def relevant_values(self, ids: np.ndarray) -> np.ndarray:
-        """Relevant features as whole numbers: units of 1/`_BELL_SCALE` (dense) or 2^-16
-        (sparse)."""
+        """Return relevant features as whole numbers.
+
+        Units are 1/`_BELL_SCALE` (dense) or 2^-16 (sparse)."""
         if self.density is None:
             return _bell(_draws(keys(self.seed, 5, ids), self.relevant)).astype(np.float64)
         bits = _draws(keys(self.seed, 6, ids), self.relevant)
         stored = (bits >> np.uint64(32)) * 2.0**-32 < max(self.density, 0.1)
-        return np.where(stored, 32768 + (bits & np.uint64(0xFFFF)).astype(np.int64), 0).astype(
-            np.float64
-        )
+        low = (bits & np.uint64(0xFFFF)).astype(np.int64)
+        return np.where(stored, 32768 + low, 0).astype(np.float64)
 
     def _scores(self, ids: np.ndarray, values: np.ndarray, part: slice) -> np.ndarray:
         labels = np.arange(self.q)[part]
@@ -426,11 +441,15 @@ class _Planted:
         return (values @ self.weights[:, part]) * 1024 + error * self.noise_scale[part]
 
     def labels(self, ids: np.ndarray, values: np.ndarray) -> Vectors:
-        found = []
+        rows = []
+        columns = []
         for part in self._label_blocks(len(ids)):
-            row, column = np.nonzero(self._scores(ids, values, part) > self.threshold[part])
-            found.append((row, column + part.start))
-        row, column = (np.concatenate(each) for each in zip(*found, strict=True))
+            positive = self._scores(ids, values, part) > self.threshold[part]
+            row, column = np.nonzero(positive)
+            rows.append(row)
+            columns.append(column + part.start)
+        row = np.concatenate(rows)
+        column = np.concatenate(columns)
         return vectors.sparse(len(ids), self.q, row, column, np.ones(len(row)))
 
     def _label_blocks(self, rows: int) -> Iterator[slice]:
@@ -438,12 +457,13 @@ class _Planted:
         return (slice(start, min(self.q, start + block)) for start in range(0, self.q, block))
 
     def dense_rows(self, ids: np.ndarray) -> tuple[Vectors, Vectors]:
-        whole = _bell(_draws(keys(self.seed, 5, ids), np.arange(self.d)))
-        values = whole[:, self.relevant].astype(np.float64)
-        features = whole * (1 / _BELL_SCALE)
+        units = _bell(_draws(keys(self.seed, 5, ids), np.arange(self.d)))
+        values = units[:, self.relevant].astype(np.float64)
+        features = units * (1 / _BELL_SCALE)
         if len(self.redundant):
             base = values[:, self.source] * (1 / _BELL_SCALE)
-            base[:, 1::2] = base[:, 1::2] * base[:, 1::2] * base[:, 1::2]
+            odd = base[:, 1::2]
+            base[:, 1::2] = odd * odd * odd
             features[:, self.redundant] = base + 0.3 * features[:, self.redundant]
         return vectors.dense(features), self.labels(ids, values)
 
@@ -459,41 +479,50 @@ class _Planted:
         position[np.arange(most)[None, :] >= count[:, None]] = self.d  # not drawn
         position.sort(axis=1)
         drawn = position < self.d
-        drawn[:, 1:] &= position[:, 1:] != position[:, :-1]
+        changes = position[:, 1:] != position[:, :-1]
+        drawn[:, 1:] &= changes
         special = np.zeros(self.d + 1, bool)
         special[self.relevant] = special[self.redundant] = True
         drawn &= ~special[position]
-        row, column = np.nonzero(drawn)
-        column = position[row, column]
+        row, draw = np.nonzero(drawn)
+        column = position[row, draw]
         with np.errstate(over="ignore"):
-            value = (
-                mix(keys(self.seed, 9, ids)[row] + column.astype(np.uint64)) & np.uint64(0xFFFF)
-            ).astype(np.int64)
-        parts = [(row, column, 0.5 + value * 2.0**-16)]
-        row, at = np.nonzero(values)
-        parts.append((row, self.relevant[at], values[row, at] * 2.0**-16))
+            bits = mix(keys(self.seed, 9, ids)[row] + column.astype(np.uint64))
+        value = (bits & np.uint64(0xFFFF)).astype(np.int64)
+        rows = [row]
+        columns = [column]
+        entries = [0.5 + value * 2.0**-16]
+        row, k = np.nonzero(values)
+        rows.append(row)
+        columns.append(self.relevant[k])
+        entries.append(values[row, k] * 2.0**-16)
         if len(self.redundant):
-            row, at = np.nonzero(values[:, self.source])
-            bits = _draws(keys(self.seed, 10, ids), np.arange(len(self.redundant))) & np.uint64(
-                0xFFFF
-            )
-            factor = 0.8 + bits[row, at].astype(np.int64) * (0.4 * 2.0**-16)
-            parts.append(
-                (row, self.redundant[at], values[row, self.source[at]] * 2.0**-16 * factor)
-            )
-        row, column, value = (np.concatenate(p) for p in zip(*parts, strict=True))
-        return vectors.sparse(n, self.d, row, column, value), self.labels(ids, values)
+            row, k = np.nonzero(values[:, self.source])
+            bits = _draws(keys(self.seed, 10, ids), np.arange(len(self.redundant)))
+            bits &= np.uint64(0xFFFF)
+            factor = 0.8 + bits[row, k].astype(np.int64) * (0.4 * 2.0**-16)
+            rows.append(row)
+            columns.append(self.redundant[k])
+            entries.append(values[row, self.source[k]] * 2.0**-16 * factor)
+        features = vectors.sparse(
+            n, self.d, np.concatenate(rows), np.concatenate(columns), np.concatenate(entries)
+        )
+        return features, self.labels(ids, values)
 
 
 def _planted_rows(batches: Batches, plan: _Planted) -> Batches:
-    stored = plan.d if plan.density is None else max(1, int(2 * plan.d * plan.density))
+    stored = plan.d
+    if plan.density is not None:
+        stored = max(1, int(2 * plan.d * plan.density))
     # Pieces of about 2^18 cells stay in the processor's cache while they are mixed.
     size = int(np.clip((1 << 18) // stored, 16, 8192))
+    rows_of = plan.dense_rows if plan.density is None else plan.sparse_rows
     for ids in _pieces(batches, size):
-        yield _batch(
-            ids, *(plan.dense_rows(ids) if plan.density is None else plan.sparse_rows(ids))
-        )
+        features, labels = rows_of(ids)
+        yield _batch(ids, features, labels)
 
+
+# ---- tables of documents and of embeddings ----
 
 TOPICS = (
     "astronomy",
@@ -507,15 +536,17 @@ TOPICS = (
     "photography",
     "sailing",
 )
-WORDS_OF_A_TOPIC, COMMON_WORDS, WIDTH = 30, 800, 64
+WORDS_OF_A_TOPIC = 30
+COMMON_WORDS = 800
+WIDTH = 64
 _SYLLABLES = "ba de fi go ku la me no pi ra se ti vo wa zu lin tor mar sel dan".split()
 
 
 def _word(number: int) -> str:
     out = ""
     while True:
-        number, rest = divmod(number, len(_SYLLABLES))
-        out += _SYLLABLES[rest]
+        number, digit = divmod(number, len(_SYLLABLES))
+        out += _SYLLABLES[digit]
         if not number:
             return out + "a"
 
@@ -523,7 +554,7 @@ def _word(number: int) -> str:
 Value = Callable[[np.random.Generator, np.ndarray], Any]  # of a row of some topics
 
 
-def _made(
+def _generated(
     task: Any,
     column: str,
     spark: SparkSession,
@@ -532,7 +563,9 @@ def _made(
     num_partitions: int | None = None,
 ) -> DataFrame:
     num_rows = NUM_ROWS.accept(num_rows)
-    ids = ids_of(spark, num_rows, num_partitions or max(1, min(64, num_rows // 5000)))
+    if not num_partitions:
+        num_partitions = max(1, min(64, num_rows // 5000))
+    ids = ids_of(spark, num_rows, num_partitions)
     return ids.mapInArrow(partial(task, seed), f"doc bigint, {column}, tags array<string>")
 
 
@@ -541,32 +574,41 @@ def _tagged(
 ) -> Batches:
     value = values(seed)
     for batch in batches:
-        cells, tags = [], []
+        cells = []
+        tags = []
         for i in batch.column(0).to_pylist():
             rng = np.random.default_rng([seed, i])
-            topics = np.sort(rng.choice(len(TOPICS), size=1 + rng.binomial(2, 0.3), replace=False))
+            count = 1 + rng.binomial(2, 0.3)
+            topics = np.sort(rng.choice(len(TOPICS), size=count, replace=False))
             cells.append(value(rng, topics))
             tags.append([TOPICS[t] for t in topics])
-        made = {column: pa.array(cells, kind), "tags": pa.array(tags, pa.list_(pa.string()))}
-        yield pa.RecordBatch.from_pydict({"doc": batch.column(0), **made})
+        columns = {
+            "doc": batch.column(0),
+            column: pa.array(cells, kind),
+            "tags": pa.array(tags, pa.list_(pa.string())),
+        }
+        yield pa.RecordBatch.from_pydict(columns)
 
 
 def _bodies(seed: int) -> Value:
     common = [_word(i) for i in range(COMMON_WORDS)]
-    of_topic = [
-        [name, *(_word(COMMON_WORDS + t * WORDS_OF_A_TOPIC + i) for i in range(WORDS_OF_A_TOPIC))]
-        for t, name in enumerate(TOPICS)
-    ]
+    words_of: list[list[str]] = []  # by topic
+    for t, name in enumerate(TOPICS):
+        first = COMMON_WORDS + t * WORDS_OF_A_TOPIC
+        words_of.append([name, *map(_word, range(first, first + WORDS_OF_A_TOPIC))])
 
     def body(rng: np.random.Generator, topics: np.ndarray) -> str:
         length = int(rng.integers(20, 61))
-        about = rng.random(length) < 0.25
+        topical = rng.random(length) < 0.25
         topic = topics[rng.integers(0, len(topics), length)]
         rank = np.minimum(rng.geometric(0.02, length) - 1, COMMON_WORDS - 1)
-        words = [
-            of_topic[t][int(w) % (WORDS_OF_A_TOPIC + 1)] if a else common[int(r)]
-            for a, t, w, r in zip(about, topic, rng.integers(0, 1 << 30, length), rank, strict=True)
-        ]
+        number = rng.integers(0, 1 << 30, length)
+        words = []
+        for k in range(length):
+            if topical[k]:
+                words.append(words_of[topic[k]][int(number[k]) % (WORDS_OF_A_TOPIC + 1)])
+            else:
+                words.append(common[int(rank[k])])
         return " ".join(words).capitalize() + "."
 
     return body
@@ -575,18 +617,21 @@ def _bodies(seed: int) -> Value:
 def _directions(seed: int) -> Value:
     direction = np.random.default_rng([seed, 1 << 40]).normal(size=(len(TOPICS), WIDTH))
     direction[:, WIDTH // 2 :] = 0  # half of the numbers tell nothing
-    return lambda rng, topics: (
-        direction[topics].sum(axis=0) + 1.5 * rng.normal(size=WIDTH)
-    ).astype(np.float32)
+
+    def embedding(rng: np.random.Generator, topics: np.ndarray) -> np.ndarray:
+        noise = 1.5 * rng.normal(size=WIDTH)
+        return (direction[topics].sum(axis=0) + noise).astype(np.float32)
+
+    return embedding
 
 
 GENERATED: dict[str, Callable[..., DataFrame]] = {  # of a session, rows and a seed
     # texts of 20 to 60 words, some from the vocabularies of one to three of ten topics, the rest
     # common ones
-    "documents": partial(_made, partial(_tagged, "body", pa.string(), _bodies), "body string"),
+    "documents": partial(_generated, partial(_tagged, "body", pa.string(), _bodies), "body string"),
     # 64 numbers: a direction for each topic, and noise
     "embeddings": partial(
-        _made,
+        _generated,
         partial(_tagged, "embedding", pa.list_(pa.float32()), _directions),
         "embedding array<float>",
     ),

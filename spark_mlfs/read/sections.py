@@ -26,17 +26,20 @@ SCALARS = {str: Text("a text"), int: Integer(), float: Number(), bool: Flag()}
 
 
 def Field(default: Any = REQUIRED, constraint: Any = None, description: str = "") -> Any:
-    """Return a key with more than a default; without a `constraint` it takes what its type says."""
+    """Return a key with more than a default.
+
+    Without a `constraint` it takes what its type says."""
     return Parameter("", default, constraint, description)
 
 
 class InvalidValue(ValueError):
-    """A problem of a value: where (`path` of keys), the words, and whether the last key is
-    `unknown`."""
+    """A problem of a value: its `path` of keys, the words, and whether its last key is unknown."""
 
     def __init__(self, path: tuple[str | int, ...], words: str, unknown: bool = False) -> None:
         super().__init__(words)
-        self.path, self.words, self.unknown = path, words, unknown
+        self.path = path
+        self.words = words
+        self.unknown = unknown
 
     def within(self, *path: str | int) -> InvalidValue:
         """Return the same problem of a value further down."""
@@ -44,21 +47,19 @@ class InvalidValue(ValueError):
 
 
 class Section:
-    """A table of keys. ``Section(**values)`` checks them; `given` are the keys that were not left
-    to their defaults."""
+    """A table of keys. ``Section(**values)`` checks them.
+
+    `given` are the keys that were not left to their defaults."""
 
     fields: ClassVar[dict[str, Parameter]] = {}
     given: frozenset[str]
 
-    def __init_subclass__(cls, further: Iterable[Parameter] = (), **more: Any) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, further: Iterable[Parameter] = (), **options: Any) -> None:
+        super().__init_subclass__(**options)
         cls.fields = dict(cls.fields)
         for name, kind in get_type_hints(cls).items():
-            if (
-                name == "given"
-                or get_origin(kind) is ClassVar
-                or (name in cls.fields and name not in vars(cls))
-            ):
+            inherited = name in cls.fields and name not in vars(cls)
+            if name == "given" or get_origin(kind) is ClassVar or inherited:
                 continue
             default = vars(cls).get(name, REQUIRED)
             field = default if isinstance(default, Parameter) else Field(default)
@@ -75,71 +76,64 @@ class Section:
             value = values.get(name, field.default)
             if value is REQUIRED:
                 raise InvalidValue((name,), "is missing")
-            left = name not in values or (value is None and field.default is None)
-            setattr(
-                self, name, deepcopy(value) if left else checked(value, field.constraint, (name,))
-            )
+            if name not in values or (value is None and field.default is None):
+                accepted = deepcopy(value)
+            else:
+                accepted = checked(value, field.constraint, (name,))
+            setattr(self, name, accepted)
         self.given = frozenset(values)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The section that a table of a file, or the flags, give. Raises `InvalidValue`."""
+        """Return the section that a table of a file, or the flags, give. Raises `InvalidValue`."""
         return cls(**{str(name): value for name, value in values.items()})
 
     def as_dict(self, only_given: bool = False, only_set: bool = False) -> dict[str, Any]:
-        """The values as plain dicts and lists; of the keys that were given only, or of those that
-        are not None."""
+        """Return the values as plain dicts and lists.
+
+        They are all, or those that were given only, or those that are not None."""
 
         def plain(value: Any) -> Any:
             if isinstance(value, Section):
                 return value.as_dict(only_given, only_set)
             return [*map(plain, value)] if isinstance(value, list) else value
 
-        values = {
-            n: plain(getattr(self, n)) for n in self.fields if not only_given or n in self.given
-        }
-        return {n: v for n, v in values.items() if not only_set or v is not None}
+        names = [name for name in self.fields if not only_given or name in self.given]
+        values = {name: plain(getattr(self, name)) for name in names}
+        if only_set:
+            return {name: value for name, value in values.items() if value is not None}
+        return values
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.fields)})"
-        )
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.fields)
+        return f"{type(self).__name__}({values})"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and all(
-            getattr(self, n) == getattr(other, n) for n in self.fields
-        )
+        if type(self) is not type(other):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in self.fields)
 
 
 def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
     """Return a value as a type or a constraint of `params` takes it. Raises `InvalidValue`."""
-    origin, inner = get_origin(kind), get_args(kind)
-    said: Any = kind
+    origin = get_origin(kind)
+    inner = get_args(kind)
+    constraint: Any = kind
     if kind is Any:
         return value
     if origin in (Union, UnionType):
-        kinds, problem = [each for each in inner if each is not NoneType], InvalidValue((), "")
-        for each in sorted(
-            kinds, key=lambda each: each is not str
-        ):  # a text stays one where it may
-            try:
-                return checked(value, each, path)
-            except InvalidValue as error:
-                problem = max(
-                    problem, error, key=lambda each: len(each.path)
-                )  # the type that got furthest tells most
-        raise problem
+        return _checked_by_any(value, inner, path)
     if origin is list:
         if isinstance(value, (list, tuple)):
             return [checked(item, inner[0], (*path, k)) for k, item in enumerate(value)]
-        said = "a list"
+        constraint = "a list"
     elif origin is dict:
         if isinstance(value, Mapping):
             return {
                 str(name): checked(item, inner[1], (*path, str(name)))
                 for name, item in value.items()
             }
-        said = "a table of keys"
+        constraint = "a table of keys"
     elif isinstance(kind, type) and issubclass(kind, Section):
         if isinstance(value, kind):
             return value
@@ -148,15 +142,32 @@ def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
                 return kind.of(value)
             except InvalidValue as error:
                 raise error.within(*path) from None
-        said = "a section (a table of keys)"
+        constraint = "a section (a table of keys)"
     else:
-        said = Choice(inner) if origin is Literal else SCALARS.get(kind, kind)
+        constraint = Choice(inner) if origin is Literal else SCALARS.get(kind, kind)
+        if isinstance(constraint, Integer) and isinstance(value, float) and value.is_integer():
+            integer: Any = int(value)
+        else:
+            integer = value
         try:
-            whole = isinstance(said, Integer) and isinstance(value, float) and value.is_integer()
-            return said.accept(int(value) if whole else value)
+            return constraint.accept(integer)
         except (ValueError, TypeError, OverflowError):
             pass
-    raise InvalidValue(path, f"must be {said}, not {shown(value)}")
+    raise InvalidValue(path, f"must be {constraint}, not {shown(value)}")
+
+
+def _checked_by_any(value: Any, kinds: Sequence[Any], path: tuple[str | int, ...]) -> Any:
+    """Return a value as one of several types takes it; the first is text, which stays one."""
+    problem = InvalidValue((), "")
+    kinds = [kind for kind in kinds if kind is not NoneType]
+    for kind in sorted(kinds, key=lambda kind: kind is not str):
+        try:
+            return checked(value, kind, path)
+        except InvalidValue as error:
+            # the type that got deepest tells most
+            if len(error.path) > len(problem.path):
+                problem = error
+    raise problem
 
 
 # ---- files of TOML, and one line for whatever is wrong with them ----
@@ -173,8 +184,9 @@ class Data(Section):
 
 
 def read_toml(file: str) -> dict[str, Any]:
-    """Return what a file of TOML says; `ParameterError` with the file, and the line where there is
-    one, for whatever is none."""
+    """Return what a file of TOML says.
+
+    Raises `ParameterError` with the file, and the line where there is one, for whatever is none."""
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
@@ -187,19 +199,19 @@ def read_toml(file: str) -> dict[str, Any]:
                 f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections "
                 "and keys only"
             )
-        found = tomllib.loads(text)
-        repr(found)  # a ValueError, where a hexadecimal number has too many digits to be shown
-        run = found.get("run")
+        tables = tomllib.loads(text)
+        repr(tables)  # a ValueError, where a hexadecimal number has too many digits to be shown
+        run = tables.get("run")
         if isinstance(run, dict) and isinstance(run.get("output"), str):
             run["output"] = dated(run["output"])
-        return found
+        return tables
     except FileNotFoundError:
         raise ParameterError(
             f"{file}: no such configuration file; conf/runs/quickstart.toml is one to start from"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ParameterError(f"{file}: cannot be read as a configuration: {said}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ParameterError(f"{file}: cannot be read as a configuration: {reason}") from None
     except ParameterError:
         raise
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers of too many digits
@@ -207,61 +219,68 @@ def read_toml(file: str) -> dict[str, Any]:
 
 
 def dated(output: str) -> str:
-    """The folder of an output, today's date in place of ``{date}``."""
+    """Return the folder of an output, today's date in place of ``{date}``."""
     return output.replace("{date}", time.strftime("%Y-%m-%d"))
 
 
-MAX_TOML, MAX_DEPTH = 1 << 20, 16
+MAX_TOML = 1 << 20
+MAX_DEPTH = 16
 # a quote that is not closed goes to the end of its line, or of the text
 _TEXT_OR_COMMENT = re.compile(
-    r"""\"{3}(?:[^\"\\]|\\.|\"(?!""))*\"{0,5}|'{3}(?:[^']|'(?!''))*'{0,5}|\"(?:[^\"\\\n]|\\[^\n])*\"?|'[^'\n]*'?|#[^\n]*""",
+    r"""\"{3}(?:[^\"\\]|\\.|\"(?!""))*\"{0,5}"""
+    r"""|'{3}(?:[^']|'(?!''))*'{0,5}"""
+    r"""|\"(?:[^\"\\\n]|\\[^\n])*\"?"""
+    r"""|'[^'\n]*'?"""
+    r"""|#[^\n]*""",
     re.DOTALL,
 )
-_DEEPER = re.compile(
-    rf"[\[\]{{}}\n]|(?<![\w+-])(?:[\w+-]+[^\S\n]*\.[^\S\n]*){{{MAX_DEPTH}}}[\w+-]"
-)  # brackets, deep dotted keys
+# brackets, deep dotted keys
+_DEEPER = re.compile(rf"[\[\]{{}}\n]|(?<![\w+-])(?:[\w+-]+[^\S\n]*\.[^\S\n]*){{{MAX_DEPTH}}}[\w+-]")
 
 
 def _too_deep(text: str) -> int:
-    """The line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do."""
-    bare = _TEXT_OR_COMMENT.sub(
-        lambda found: "x" * (found[0][0] != "#") + "\n" * found[0].count("\n"), text
-    )
-    line, depth = 1, 0
-    for found in _DEEPER.finditer(bare):
-        line += found[0] == "\n"
-        depth = max(0, depth + (found[0] in "[{") - (found[0] in "]}"))
-        if depth > MAX_DEPTH or len(found[0]) > 1:
+    """Return the line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do."""
+
+    def blank(match: re.Match[str]) -> str:
+        return "x" * (match[0][0] != "#") + "\n" * match[0].count("\n")
+
+    bare = _TEXT_OR_COMMENT.sub(blank, text)
+    line = 1
+    depth = 0
+    for match in _DEEPER.finditer(bare):
+        sign = match[0]
+        line += sign == "\n"
+        depth = max(0, depth + (sign in "[{") - (sign in "]}"))
+        if depth > MAX_DEPTH or len(sign) > 1:
             return line
     return 0
 
 
 def explain(error: InvalidValue, file: str | None, root: type[Section]) -> str:
-    """One line for what is wrong with a configuration whose sections `root` lists."""
-    section, *rest = error.path or ("",)
-    number = [
-        part for part in rest[:1] if isinstance(part, int)
-    ]  # of a section that may stand several times
-    keys = [str(part) for part in rest[len(number) :]]
-    heading = f"[[{section}]] {number[0] + 1}" if number else f"[{section}]"
+    """Return one line for what is wrong with a configuration whose sections `root` lists."""
+    section, *inner = error.path or ("",)
+    heading = f"[{section}]"
+    if inner and isinstance(inner[0], int):  # of a section that may stand several times
+        heading = f"[[{section}]] {inner[0] + 1}"
+        inner = inner[1:]
+    keys = [str(key) for key in inner]
     if not error.unknown:
-        where = (
-            f"{file}: {heading} {'.'.join(keys)}".rstrip()
-            if file or not keys
-            else _flag(str(section), keys)
-        )
-        return f"{where} {error.words}"
+        place = _flag(str(section), keys) if keys else ""
+        if file or not keys:
+            place = f"{file}: {heading} {'.'.join(keys)}".rstrip()
+        return f"{place} {error.words}"
     sections = {name: _keys_of(field.constraint) for name, field in root.fields.items()}
-    key, known = (keys[-1], sections[str(section)]) if keys else (str(section), list(sections))
+    key = keys[-1] if keys else str(section)
+    known = sections[str(section)] if keys else list(sections)
     owner = f"section {heading}" if keys else "the configuration"
-    near, homes = (
-        get_close_matches(key, known, n=1),
-        [name for name, of in sections.items() if key in of],
-    )
+    near = get_close_matches(key, known, n=1)
+    homes = [name for name, names in sections.items() if key in names]
     # a key under the wrong heading is the likely slip, where none is near
-    hint = (
-        f"did you mean {near[0]!r}? " if near else f"it belongs in [{homes[0]}]; " if homes else ""
-    )
+    hint = ""
+    if near:
+        hint = f"did you mean {near[0]!r}? "
+    elif homes:
+        hint = f"it belongs in [{homes[0]}]; "
     return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
 
 
@@ -275,21 +294,17 @@ _FLAGS = {
 
 def _flag(section: str, keys: Sequence[str]) -> str:
     key = keys[0]
-    key = section if key == "name" or (key == "folds" and section == "protocol") else key
+    if key == "name" or (key == "folds" and section == "protocol"):
+        key = section
     flag = _FLAGS.get(key, "--" + key.replace("_", "-"))
-    return (
-        f"{flag} {keys[1]}=" if len(keys) > 1 and flag in ("--grid", "--set", "--option") else flag
-    )
+    if len(keys) > 1 and flag in ("--grid", "--set", "--option"):
+        return f"{flag} {keys[1]}="
+    return flag
 
 
 def _keys_of(kind: Any) -> list[str]:
-    """The keys of a section, or of each of a list of sections; a plain value has none."""
-    kinds = get_args(kind) or (kind,)
-    return next(
-        (
-            list(each.fields)
-            for each in kinds
-            if isinstance(each, type) and issubclass(each, Section)
-        ),
-        [],
-    )
+    """Return the keys of a section, or of each of a list of sections; a plain value has none."""
+    for inner in get_args(kind) or (kind,):
+        if isinstance(inner, type) and issubclass(inner, Section):
+            return list(inner.fields)
+    return []

@@ -28,7 +28,7 @@ from spark_mlfs.frames.schema import attribute_names, rejected_of
 from spark_mlfs.media.base import EncodeCells, require
 from spark_mlfs.media.generate import write_files
 from spark_mlfs.read import encoded
-from spark_mlfs.read.content import corpus_of, place_of
+from spark_mlfs.read.content import corpus_of, locate
 
 LABELLED = {"labels": "tags", "label_delimiter": ";"}
 SMALL = {"feature_options": {"thumbnail": 2, "cells": 2, "orientations": 4, "hues": 3}}
@@ -127,15 +127,15 @@ def test_paths_are_relative_to_the_folder_given(tmp_path):
         (tmp_path / name).write_text("x")
     root = str(tmp_path)
     assert (
-        place_of(f"{root}/a", None).root
+        locate(f"{root}/a", None).root
         == f"{root}/a"
-        == place_of([f"{root}/a/b/x.png", f"{root}/a/y.png"], None).root
+        == locate([f"{root}/a/b/x.png", f"{root}/a/y.png"], None).root
     )
     assert (
-        place_of(f"{root}/a/*/x.png", None).root == f"{root}/a"
-        and place_of(f"{root}/a/y.png", None).root == f"{root}/a"
+        locate(f"{root}/a/*/x.png", None).root == f"{root}/a"
+        and locate(f"{root}/a/y.png", None).root == f"{root}/a"
     )
-    whole, table = place_of(f"{root}/a", None), place_of(f"{root}/a/t.csv", None)
+    whole, table = locate(f"{root}/a", None), locate(f"{root}/a/t.csv", None)
     assert table.relative("./b//x.png") == "b/x.png" == whole.relative(f"{root}/a/b/x.png")
 
 
