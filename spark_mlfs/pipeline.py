@@ -15,7 +15,8 @@ Distributed code computes statistics and knows no method; solvers know no Spark;
 
 >>> from spark_mlfs.blocks.arrays import pack_arrays
 >>> rows, _ = pack_arrays([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
->>> [result.ranking["name"].tolist() for result in rank(rows, [Request.of("mim"), Request.of("ridge")])]
+>>> results = rank(rows, [Request.of("mim"), Request.of("ridge")])
+>>> [result.ranking["name"].tolist() for result in results]
 [['x0', 'x1'], ['x0', 'x1']]"""
 
 from __future__ import annotations
@@ -76,10 +77,9 @@ class Result:
 
     @property
     def evidence(self) -> Evidence | None:
-        """Of the rule that says which features are worth keeping, where the request has one."""
-        return next(
-            (outcome for outcome in self.outcomes.values() if isinstance(outcome, Evidence)), None
-        )
+        """The evidence of the rule that says which features are worth keeping, if there is one."""
+        evidence = (value for value in self.outcomes.values() if isinstance(value, Evidence))
+        return next(evidence, None)
 
     @property
     def why_none(self) -> str | None:
@@ -89,34 +89,28 @@ class Result:
         if not self.request.auto or len(self.kept):
             return None
         gain = self.ranking["cumulative_gain"]
-        most = (
-            f"{gain.max():.3g} ± {self.ranking['standard_error'][gain.idxmax()]:.2g}"
-            if gain.notna().any()
-            else "0"
-        )
-        why = "there are too few rows, or nothing to find; give more rows, or a number of features"
+        largest = "0"
+        if gain.notna().any():
+            error = self.ranking["standard_error"][gain.idxmax()]
+            largest = f"{gain.max():.3g} ± {error:.2g}"
         return (
-            f"no feature explains the labels of rows held out (together at most {most} of "
-            f"their variance): {why}"
+            f"no feature explains the labels of rows held out (together at most {largest} of "
+            "their variance): there are too few rows, or nothing to find; give more rows, or a "
+            "number of features"
         )
 
     @property
     def kept(self) -> pd.DataFrame:
         """The part of the ranking that the request's extras, or its number of features, keep."""
-        request, included = (
-            self.request,
-            0 if self.request.resolved is None else len(self.request.resolved.include),
-        )
-        masks = [
-            mask
-            for extra, outcome in self.outcomes.items()
-            if (mask := extra.kept(outcome)) is not None
-        ]
+        request = self.request
+        included = 0 if request.resolved is None else len(request.resolved.include)
+        decisions = [extra.kept(outcome) for extra, outcome in self.outcomes.items()]
+        masks = [mask for mask in decisions if mask is not None]
         count = len(self.ranking) if request.count is None else request.count
-        kept = np.all(masks, axis=0)[self.ranking["index"]] if masks else count
+        selection = np.all(masks, axis=0)[self.ranking["index"]] if masks else count
         return kept_part(
             self.ranking,
-            kept,
+            selection,
             request.general,
             request.auto,
             included,
@@ -127,15 +121,16 @@ class Result:
     @property
     def kept_count(self) -> int:
         """How many features are kept, a column of categories counted as one."""
-        kept, columns = self.kept, self.request.columns
-        return len(kept) - sum(
-            columns[name] - 1 for name in {*kept.get("group", ())} & columns.keys()
-        )
+        ranking = self.kept
+        columns = self.request.columns
+        kept_columns = {*ranking.get("group", ())} & columns.keys()
+        return len(ranking) - sum(columns[name] - 1 for name in kept_columns)
 
     @property
     def gains(self) -> list[float]:
-        """Of a greedy method, the criterion's value at each pick, in the ranking's order; 0 for a
-        constant feature that is included or in a group that was picked."""
+        """The criterion's value at each pick of a greedy method, in the ranking's order.
+
+        0 for a constant feature that is included or in a group that was picked."""
         if self.scores.path is None:
             return []
         picks = self.profile.varying[self.scores.path.picks].tolist()
@@ -151,9 +146,11 @@ class Result:
         resolved = self.request.resolved
         if path is None or resolved is None or resolved.costs is None:
             return None
-        bought = self.profile.varying[path.picks].tolist()
-        owner = resolved.owner
-        return len({*resolved.include, *bought, *(g for f in bought for g in owner.get(f, ()))})
+        picked = self.profile.varying[path.picks].tolist()
+        affordable = {*resolved.include, *picked}
+        for feature in picked:
+            affordable.update(resolved.owner.get(feature, ()))  # a group is bought whole
+        return len(affordable)
 
 
 @dataclass(frozen=True)
@@ -174,23 +171,19 @@ class Solve:
     def __call__(
         self, engine: Engine
     ) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
-        if engine.rescale_extremes() and any(
-            r.parameters.get("scaling") == "none" for r in self.requests
-        ):
-            told = (
-                "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of "
-                "unscaled features leave"
-            )
+        unscaled = any(r.parameters.get("scaling") == "none" for r in self.requests)
+        if engine.rescale_extremes() and unscaled:
             raise DataError(
-                f"{told} double precision; give {setting('scaling', 'standard')}, or the feature "
-                "in another unit"
+                "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of "
+                "unscaled features leave double precision; give "
+                f"{setting('scaling', 'standard')}, or the feature in another unit"
             )
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
             extra.before(engine, r.implementation, r.settings)
-        known = self.needs(engine) + [
-            s for extra, r in extras for s in extra.needs(engine, r.settings)
-        ]
+        known = self.needs(engine)
+        for extra, r in extras:
+            known += extra.needs(engine, r.settings)
         if known:
             engine.run(*known)  # the known needs of all, in one scan
         out = []
@@ -216,23 +209,17 @@ def terms_of(request: Request, engine: Engine) -> PickConstraints:
 
 
 def score(engine: Engine, request: Request) -> Scores:
-    """The scores of the requested method over an engine's features."""
-    count = engine.num_features if request.most is None else min(request.most, engine.num_features)
-    method, terms = request.implementation, terms_of(request, engine)
+    """Return the scores of the requested method over an engine's features."""
+    method = request.implementation
+    terms = terms_of(request, engine)
+    count = engine.num_features
+    if request.most is not None:
+        count = min(request.most, count)
     if method.conditions and not terms.free:
         scores = method.score(engine, request.settings, count, terms)  # type: ignore[call-arg]
     else:
         scores = method.score(engine, request.settings, count)
-    members = [group.members for group in terms.groups]
-    together = method.group_scores(engine, request.settings, members) if members else None
-    if together is not None:
-        named = {
-            group.name: float(value) for group, value in zip(terms.groups, together, strict=True)
-        }
-        scores.joint = {name: value for name, value in named.items() if not np.isnan(value)}
-        if len(scores.joint) < len(named):
-            scores.details["groups_by_mean"] = [name for name in named if name not in scores.joint]
-        terms = terms.with_gains(scores.joint)
+    terms = _with_group_scores(engine, request, scores, terms)
     if terms.costs is not None and scores.path is None:
         scores.budget_path = select_within_budget(scores.values, count, terms)
     if np.isnan(scores.values).any():
@@ -243,14 +230,35 @@ def score(engine: Engine, request: Request) -> Scores:
     return scores
 
 
+def _with_group_scores(
+    engine: Engine, request: Request, scores: Scores, terms: PickConstraints
+) -> PickConstraints:
+    """Return the constraints with the scores of groups, where the method scores groups whole."""
+    members = [group.members for group in terms.groups]
+    if not members:
+        return terms
+    by_group = request.implementation.group_scores(engine, request.settings, members)
+    if by_group is None:
+        return terms
+    names = [group.name for group in terms.groups]
+    named = dict(zip(names, map(float, by_group), strict=True))
+    scores.joint = {name: value for name, value in named.items() if not np.isnan(value)}
+    if len(scores.joint) < len(named):
+        scores.details["groups_by_mean"] = [name for name in named if name not in scores.joint]
+    return terms.with_gains(scores.joint)
+
+
 def ranked(
     engine_of: Callable[[np.ndarray | None], Engine], varying: np.ndarray, request: Request
 ) -> tuple[np.ndarray, Scores]:
-    """The features, best first, but for those that are excluded, and the scores of the method:
-    filter, method and constraints over engines of one data set, `engine_of` some of its `varying`
-    features, or of all (None)."""
+    """Rank the features that are not excluded, best first, and return the method's scores.
+
+    Screen, method and constraints work over engines of one data set: `engine_of` some of its
+    `varying` features, or of all (None)."""
     allowed = varying if request.resolved is None else request.resolved.allowed(varying)
-    engine, filtered = engine_of(None if len(allowed) == len(varying) else allowed), None
+    features = None if len(allowed) == len(varying) else allowed
+    engine = engine_of(features)
+    filtered = None
     if request.screen is not None:
         filtered, _ = full_ranking(score(engine, Request.of_filter(request.screen)), engine.profile)
         engine = engine_of(request.visible_after_screen(filtered, allowed))
@@ -259,8 +267,9 @@ def ranked(
 
 
 def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.ndarray:
-    """(d,) the ranking's `score` by index: of a greedy method the gain of each pick and NaN
-    elsewhere, else the relevance."""
+    """Return the ranking's `score` (d,) by index.
+
+    Of a greedy method the gain of each pick and NaN elsewhere, else the relevance."""
     if scores.path is None:
         return relevance
     out = np.full(profile.d, np.nan)
@@ -282,7 +291,7 @@ def meaning(greedy: bool) -> str:
 
 
 def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request:
-    """The request, picking no more features than its extras let pass."""
+    """Return the request with as many picks at most as its extras let pass."""
     included = len(request.resolved.include) if request.resolved is not None else 0
     counts = [] if request.most is None else [request.most]
     for extra, outcome in outcomes.items():
@@ -298,10 +307,12 @@ def compute(
     progress: Progress | None = None,
     budgets: Budgets = DEFAULT_BUDGETS,
 ) -> tuple[Any, Cost, bool]:
-    """`work(engine) -> (result, engine.cost)` over prepared data. Rows that this process holds:
-    here, without Spark. Packed ones: in one task where the `budgets` allow it, with what is asked
-    of them, else job by job from here. Also says whether it went job by job. `work` must be
-    picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
+    """Do `work(engine) -> (result, engine.cost)` over prepared data.
+
+    Rows that this process holds: in this process, without Spark. Packed ones: in one task where the
+    `budgets` allow it, with the states of the work, else job by job from the driver. `work` must be
+    picklable; where it has a method `needs(engine)`, what that returns is sized beforehand. The
+    third value is whether it went job by job."""
     if isinstance(packed, InMemoryDataset):
         if packed.memory is not None:
             budgets = dataclasses.replace(
@@ -309,33 +320,40 @@ def compute(
             )
         with one_thread():
             local = LocalEngine(packed.profile, packed.blocks, budgets, packed.cores)
-            local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
+            local.progress = progress
+            local.kept_bytes = FEATURE_BYTES * packed.profile.d
             return *work(local), False
-    if (own := packed.engine(budgets)) is not None:
+    own_engine = packed.engine(budgets)  # states bring one
+    if own_engine is not None:
         with one_thread():
-            own.progress = progress
-            return *work(own), False
+            own_engine.progress = progress
+            return *work(own_engine), False
     from .blocks.pack import Packed
     from .engine.spark import SparkEngine
     from .engine.tasks import run_in_one_task
 
     assert isinstance(packed, Packed)
-    tried = 0
-    if packed.profile.size <= budgets.small:
-        outline = SizingEngine(packed.profile, budgets)
-        outline.rescale_extremes()
-        if outline.fits(work.needs(outline) if hasattr(work, "needs") else []):
-            tried = 1
-            try:
-                result, cost = run_in_one_task(packed, work, budgets)
-                cost.jobs = 1
-                return result, cost, False
-            except WorkerBudgetError:
-                pass  # several tasks may hold what one may not
+    tried_jobs = 0
+    if packed.profile.size <= budgets.small and _fits_one_task(packed, work, budgets):
+        tried_jobs = 1
+        try:
+            result, cost = run_in_one_task(packed, work, budgets)
+            cost.jobs = 1
+            return result, cost, False
+        except WorkerBudgetError:
+            pass  # several tasks may hold what one may not
     with SparkEngine(packed, budgets) as engine:
         engine.progress = progress
-        engine.cost.jobs += tried
+        engine.cost.jobs += tried_jobs
         return *work(engine), True
+
+
+def _fits_one_task(packed: Dataset, work: Any, budgets: Budgets) -> bool:
+    """Return whether the states that are known beforehand fit the budgets of one task."""
+    outline = SizingEngine(packed.profile, budgets)
+    outline.rescale_extremes()
+    needs = work.needs(outline) if hasattr(work, "needs") else []
+    return outline.fits(needs)
 
 
 def rank(
@@ -352,9 +370,10 @@ def rank(
     weight: str | None = None,
     grades: Grades | None = None,
 ) -> list[Result]:
-    """Rankings of the features of `frame` by each requested method; statistics they share are
-    computed once. `weight` names the column of the rows' weights; `grades` says how labels that are
-    grades are read.
+    """Rank the features of `frame` by each requested method, one result a request.
+
+    Statistics that the methods share are computed once. `weight` names the column of the rows'
+    weights; `grades` says how labels that are grades are read.
 
     A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than
     `worker_bytes`; a larger one job by job, the driver taking no state above `driver_bytes`, no
@@ -371,48 +390,92 @@ def rank(
         check_rows(requests, weight is not None, grades is not None and not grades.cuts)
         counted = all(r.takes_codes for r in requests)
         packed = pack(frame, features, labels, row_id, labels_form, weight, grades, counted=counted)
-    if packed.categories is not None and (groups := packed.categories.groups):
-        requests = [request.with_groups(groups) for request in requests]
-    prepared = time.perf_counter()
+    if packed.categories is not None and packed.categories.groups:
+        requests = [request.with_groups(packed.categories.groups) for request in requests]
+    prepare_seconds = time.perf_counter() - started
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
     try:
-        alike: dict[tuple[Screen | None, Constraints | None], list[int]] = {}
-        for number, request in enumerate(requests):
-            alike.setdefault((request.screen, request.constraints), []).append(number)
-        results: dict[int, Result] = {}
-        budgets = Budgets(small_bytes, driver_bytes, worker_bytes)
-        for (screen, constraints), numbers in alike.items():
-            resolved = None if constraints is None else constraints.resolve(packed.feature_names)
-            some = [
-                requests[number].for_features(packed.feature_names, resolved) for number in numbers
-            ]
-            rows = packed if resolved is None else _held_to(resolved, some, packed)
-            ranked = _rank(rows, some, screen, progress, budgets)
-            for number, result in zip(numbers, ranked, strict=True):
-                result.seconds = {"prepare": prepared - started, **result.seconds}
-                results[number] = result
+        results = _rank_by_constraints(
+            packed, requests, progress, Budgets(small_bytes, driver_bytes, worker_bytes)
+        )
     finally:
         if packed is not frame:
             packed.release()
+    for result in results:
+        result.seconds = {"prepare": prepare_seconds, **result.seconds}
+    return results
+
+
+def _rank_by_constraints(
+    packed: Dataset, requests: Sequence[Request], progress: Progress | None, budgets: Budgets
+) -> list[Result]:
+    """Return a result a request; those of the same screen and constraints share their scans."""
+    sharing: dict[tuple[Screen | None, Constraints | None], list[int]] = {}
+    for number, request in enumerate(requests):
+        sharing.setdefault((request.screen, request.constraints), []).append(number)
+    results: dict[int, Result] = {}
+    names = packed.feature_names
+    for (screen, constraints), numbers in sharing.items():
+        resolved = None if constraints is None else constraints.resolve(names)
+        placed = [requests[number].for_features(names, resolved) for number in numbers]
+        rows = packed if resolved is None else _without_excluded(resolved, placed, packed)
+        ranked = _rank(rows, placed, screen, progress, budgets)
+        results.update(zip(numbers, ranked, strict=True))
     return [results[number] for number in range(len(requests))]
 
 
-def _held_to(resolved: Resolved, requests: list[Request], packed: Dataset) -> Dataset:
-    """The data without the excluded features; `ParameterError` where more are included than a
-    request keeps."""
+def _without_excluded(resolved: Resolved, requests: list[Request], packed: Dataset) -> Dataset:
+    """Return the data without the excluded features.
+
+    Raises `ParameterError` where more are included than a request keeps."""
+    num_included = len(resolved.include)
     for request in requests:
-        if (
-            request.count is not None
-            and not request.rules
-            and len(resolved.include) > request.count
-        ):
-            told = (
-                f"include lists {len(resolved.include)} features, more than the "
-                f"{request.count} that are kept"
+        if request.count is not None and not request.rules and num_included > request.count:
+            raise ParameterError(
+                f"include lists {num_included} features, more than the {request.count} that are "
+                f"kept: raise {setting('num_top_features')}, or include fewer"
             )
-            raise ParameterError(f"{told}: raise {setting('num_top_features')}, or include fewer")
     return packed.with_profile(packed.profile.only(resolved.allowed(packed.profile.varying)))
+
+
+@dataclass
+class _Screened:
+    """What a screen leaves: `rows` of the visible features, the `order` of all features by the
+    screen, the `outcomes` of each request's extras, and the `cost` of getting there."""
+
+    rows: Dataset
+    order: np.ndarray
+    outcomes: list[dict[SideAnalysis, Any]]
+    cost: Cost
+
+
+def _screen(
+    packed: Dataset,
+    requests: list[Request],
+    screen: Screen,
+    progress: Progress | None,
+    budgets: Budgets,
+) -> _Screened:
+    """Rank by the screen, and look at the extras of the requests over all features.
+
+    Extras are about all features, whatever the screen leaves to the method: they go where the
+    screen runs."""
+    filters = {
+        extras: Request.of_filter(screen, extras)
+        for extras in dict.fromkeys(r.extras for r in requests)
+    }
+    results = _rank(packed, [*filters.values()], None, progress, budgets)
+    by_extras = dict(zip(filters, results, strict=True))
+    first = by_extras[requests[0].extras]
+    order = first.ranking["index"].to_numpy()
+    visible = requests[0].visible_after_screen(order, packed.profile.varying)
+    return _Screened(
+        packed.with_profile(packed.profile.only(visible)),
+        order,
+        [by_extras[r.extras].outcomes for r in requests],
+        Cost(first.jobs - packed.jobs, first.scans - 1, first.driver_bytes),
+    )
 
 
 def _rank(
@@ -422,148 +485,154 @@ def _rank(
     progress: Progress | None,
     budgets: Budgets,
 ) -> list[Result]:
-    """Results of requests that share a screen."""
+    """Return the results of requests that share a screen."""
     started = time.perf_counter()
-    before, whole = Cost(), packed
-    filtered: np.ndarray | None = None
+    rows = packed
+    order = None
+    screen_cost = Cost()
     known: list[dict[SideAnalysis, Any]] = [{} for _ in requests]
     solvable = requests
     if screen is not None:
-        # extras are about all features, whatever the filter leaves to the method: they go where the
-        # filter runs
-        filters = {
-            extras: Request.of_filter(screen, extras)
-            for extras in dict.fromkeys(r.extras for r in requests)
-        }
-        first = dict(
-            zip(filters, _rank(packed, [*filters.values()], None, progress, budgets), strict=True)
-        )
-        known = [first[r.extras].outcomes for r in requests]
+        screened = _screen(packed, requests, screen, progress, budgets)
+        rows = screened.rows
+        order = screened.order
+        screen_cost = screened.cost
+        known = screened.outcomes
         solvable = [
-            dataclasses.replace(cap_count(r, o), extras=())
-            for r, o in zip(requests, known, strict=True)
+            dataclasses.replace(cap_count(request, outcomes), extras=())
+            for request, outcomes in zip(requests, known, strict=True)
         ]
-        one = first[requests[0].extras]
-        before = Cost(one.jobs - packed.jobs, one.scans - 1, one.driver_bytes)
-        filtered = one.ranking["index"].to_numpy()
-        packed = packed.with_profile(
-            packed.profile.only(requests[0].visible_after_screen(filtered, packed.profile.varying))
-        )
-    pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
+    pairs = max((r.implementation.pairs(rows.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
         budgets = dataclasses.replace(budgets, small=0)
-    placed = tuple(request.for_labels(packed.label_names) for request in solvable)
-    solved, cost, distributed = compute(packed, Solve(placed), progress, budgets)
-    done = time.perf_counter()
+    placed = tuple(request.for_labels(rows.label_names) for request in solvable)
+    solved, cost, distributed = compute(rows, Solve(placed), progress, budgets)
+    solve_seconds = time.perf_counter() - started
     results = []
-    for request, outcomes, (scores, found, seconds) in zip(requests, known, solved, strict=True):
-        outcomes = outcomes or found
-        order, values = request.arrange(scores, packed.profile, filtered)
-        columns = {}
-        if request.resolved is not None:
-            columns = request.resolved.columns(packed.profile.d)
-            if request.resolved.include:
-                columns |= conditional_gains(scores, packed.profile)
-        columns |= {
-            name: column
-            for extra, outcome in outcomes.items()
-            for name, column in extra.columns(outcome).items()
-        }
-        columns |= {
-            name: packed.profile.over_all(values) for name, values in scores.columns.items()
-        }
-        ranking = pd.DataFrame(
-            {
-                "rank": np.arange(1, len(order) + 1),
-                "index": order,
-                "name": [packed.feature_names[i] for i in order],
-                "score": score_column(scores, packed.profile, values)[order],
-                "relevance": values[order],
-                **{name: column[order] for name, column in columns.items()},
-            }
+    for request, outcomes, (scores, own_outcomes, seconds) in zip(
+        requests, known, solved, strict=True
+    ):
+        outcomes = outcomes or own_outcomes
+        result = Result(
+            request,
+            _ranking_table(request, scores, rows, outcomes, order),
+            scores,
+            rows.profile,
+            rows.feature_names,
+            rows.label_names,
+            rows.named,
+            {"statistics and solve": solve_seconds, "of it the method": seconds},
+            packed.jobs + screen_cost.jobs + cost.jobs,
+            1 + screen_cost.scans + cost.scans,
+            screen_cost.driver_bytes + cost.driver_bytes,
+            distributed,
+            outcomes,
         )
-        data = packed.profile, packed.feature_names, packed.label_names, packed.named
-        took = {"statistics and solve": done - started, "of it the method": seconds}
-        jobs, scans = whole.jobs + before.jobs + cost.jobs, 1 + before.scans + cost.scans
-        driver = before.driver_bytes + cost.driver_bytes
-        results.append(
-            Result(
-                request, ranking, scores, *data, took, jobs, scans, driver, distributed, outcomes
-            )
-        )
-        if (
-            request.resolved is not None
-            and not request.rules
-            and not request.auto
-            and not len(results[-1].kept)
-        ):
-            raise ParameterError(_why_nothing(results[-1]))
+        counted = request.resolved is not None and not request.rules and not request.auto
+        if counted and not len(result.kept):
+            raise ParameterError(_why_nothing(result))
+        results.append(result)
     return results
 
 
+def _ranking_table(
+    request: Request,
+    scores: Scores,
+    rows: Dataset,
+    outcomes: Mapping[SideAnalysis, Any],
+    screen_order: np.ndarray | None,
+) -> pd.DataFrame:
+    """Return the ranking of a request as a table, `Result.ranking`."""
+    profile = rows.profile
+    order, relevance = request.arrange(scores, profile, screen_order)
+    columns: dict[str, np.ndarray] = {}
+    if request.resolved is not None:
+        columns = request.resolved.columns(profile.d)
+        if request.resolved.include:
+            columns |= conditional_gains(scores, profile)
+    for extra, outcome in outcomes.items():
+        columns |= extra.columns(outcome)
+    for name, values in scores.columns.items():
+        columns[name] = profile.over_all(values)
+    return pd.DataFrame(
+        {
+            "rank": np.arange(1, len(order) + 1),
+            "index": order,
+            "name": [rows.feature_names[i] for i in order],
+            "score": score_column(scores, profile, relevance)[order],
+            "relevance": relevance[order],
+            **{name: column[order] for name, column in columns.items()},
+        }
+    )
+
+
 def _why_nothing(result: Result) -> str:
-    """One line for constraints that leave nothing to keep."""
-    resolved, request = result.request.resolved, result.request
+    """Return the line that says why constraints leave nothing to keep."""
+    request = result.request
+    resolved = request.resolved
     assert resolved is not None
-    if resolved.costs is not None:
-        if resolved.budget is None:
-            return (
-                f"{request.method} gives no feature a score above 0, so that there is no gain "
-                "per cost: leave the costs out"
-            )
-        remedy = "raise the budget, or leave the costs out"
+    if resolved.costs is None:
+        name = result.ranking["group"].iloc[0]
+        size = len(resolved.groups[name])
         return (
-            f"{request.method} gives no feature that costs at most {resolved.budget:g} a score "
-            f"above 0: {remedy}"
+            f"group {name!r} is the best and has {size} features, more than the {request.count} "
+            f"that are kept: raise {setting('num_top_features')}, or divide the group"
         )
-    name = result.ranking["group"].iloc[0]
-    told = f"has {len(resolved.groups[name])} features, more than the {request.count} that are kept"
+    if resolved.budget is None:
+        return (
+            f"{request.method} gives no feature a score above 0, so that there is no gain "
+            "per cost: leave the costs out"
+        )
     return (
-        f"group {name!r} is the best and {told}: raise {setting('num_top_features')}, or "
-        "divide the group"
+        f"{request.method} gives no feature that costs at most {resolved.budget:g} a score "
+        "above 0: raise the budget, or leave the costs out"
     )
 
 
 def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
-    """The column ``gain``, (d,): what a greedy method's criterion gives each feature once the
-    included ones are picked, and each of those when it is picked; NaN where it says nothing. No
-    column where nothing is picked one by one."""
+    """Return the column ``gain``, (d,), of a greedy method after the included features.
+
+    What the criterion gives each feature once the included ones are picked, and each of those when
+    it is picked; NaN where it has no value. No column where nothing is picked one by one."""
     path = scores.path
     if path is None:
         return {}
-    given = scores.values if path.conditional is None else path.conditional  # None: all constant
-    values = np.where(np.isfinite(given), given, np.nan)
+    # None: all varying features are included or constant
+    gains = scores.values if path.conditional is None else path.conditional
+    values = np.where(np.isfinite(gains), gains, np.nan)
     for pick, gain in zip(path.picks[: path.included], path.gains, strict=False):
         values[pick] = gain
     return {"gain": profile.over_all(values)}
 
 
 def ranking_schema(ranking: pd.DataFrame) -> str:
-    """Spark's schema of a ranking: score and relevance, and what a selection rule goes by."""
-    further = ", ".join(
+    """Return Spark's schema of a ranking: score, relevance, and the evidence of a rule."""
+    columns = [
         f"{name} {'string' if name == 'group' else 'double'}" for name in ranking.columns[3:]
-    )
-    return f"rank bigint, index bigint, name string, {further}"
+    ]
+    return f"rank bigint, index bigint, name string, {', '.join(columns)}"
 
 
 def portrait(
-    packed: Dataset, result: Result, kept: int, budgets: Budgets = DEFAULT_BUDGETS
+    packed: Dataset, result: Result, num_kept: int, budgets: Budgets = DEFAULT_BUDGETS
 ) -> tuple[Portrait | None, Cost]:
-    """How the best of the `kept` features go with the labels and with each other
-    (`select.portrait`), from one scan over them; None where none of them varies, or the budgets are
+    """Relate the best of the `num_kept` features to the labels and to each other, by one scan.
+
+    `select.portrait` has the formulas. None where none of the features varies, or the budgets are
     too small."""
-    ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
+    ranking = result.kept if result.evidence is not None else result.ranking.iloc[:num_kept]
     picks = ranking["index"].to_numpy()
     picks = picks[np.isin(picks, packed.profile.varying)]
     if not len(picks):
         return None, Cost()
-    some = packed.with_profile(packed.profile.only(np.sort(picks)))
-    seen, cost, _ = compute(some, Portray(tuple(int(i) for i in picks)), None, budgets)
-    return seen, cost
+    picked_rows = packed.with_profile(packed.profile.only(np.sort(picks)))
+    work = Portray(tuple(int(i) for i in picks))
+    drawn, cost, _ = compute(picked_rows, work, None, budgets)
+    return drawn, cost
 
 
 def ranking_frame(spark: SparkSession, ranking: pd.DataFrame) -> DataFrame:
-    """A ranking as a frame of Spark's."""
+    """Return a ranking as a Spark frame."""
     return spark.createDataFrame(ranking, ranking_schema(ranking))
 
 
