@@ -47,7 +47,7 @@ from ..engine.local import LocalEngine
 from ..errors import DataError, ParameterError, SparkMlfsError
 from ..kernels.hashing import mix
 from ..kernels.label_ranks import LabelRanks
-from ..kernels.matrix import distinct_rows
+from ..kernels.matrix import dense, distinct_rows
 from ..kernels.neighbour_votes import posteriors
 from ..kernels.scaling import Scaling
 from ..params import Choice, Integer, Parameter, Text, Values
@@ -58,7 +58,10 @@ from . import METHODS
 from .base import Method, Scores
 
 JUDGES = {"mlknn": ("mlknn",), "linear": ("linear",), "both": ("mlknn", "linear")}
-FEWEST, NEIGHBOURS, PENALTY, RESAMPLINGS = 20, 10, 1.0, 200
+FEWEST = 20  # rows that methods are tried on
+NEIGHBOURS = 10  # of ML-kNN
+PENALTY = 1.0  # of ridge regression
+RESAMPLINGS = 200
 
 
 @dataclass(frozen=True)
@@ -112,23 +115,24 @@ class Auto(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (rows,) = engine.run(SampledRows(p["sample"], p["seed"]), keep=False)
-        names, tried = p["methods"].split(","), []
+        names = p["methods"].split(",")
         if rows.n < FEWEST:
-            told = (
+            verdict = (
                 f"{rows.n} rows with all labels known are too few to try methods on (at least "
                 f"{FEWEST}): {names[0]} is taken"
             )
-            details = {"chosen_method": names[0], "verdict": told}
+            details = {"chosen_method": names[0], "verdict": verdict}
         else:
             rows = replace(rows, x=rows.x[:, engine.profile.varying])
+            trials = []
             with one_thread():
                 inner = InnerFolds(rows, engine, p, count)
-                for number, each in enumerate(names):
+                for number, name in enumerate(names):
                     if engine.progress:
                         engine.progress("trying methods", number, len(names))
-                    tried.append(inner.of(each))
-            details = choose(tried, inner, p["seed"])
-        scores = _own(details["chosen_method"], engine, count)
+                    trials.append(inner.trial_of(name))
+            details = choose(trials, inner, p["seed"])
+        scores = _default_scores(details["chosen_method"], engine, count)
         order, _ = complete(
             scores.values,
             np.arange(engine.num_features),
@@ -144,17 +148,18 @@ class Auto(Method):
         return replace(scores, path=path, details={**scores.details, **details})
 
 
-def _own(name: str, engine: Engine, count: int) -> Scores:
-    """The scores of a method with its own defaults."""
+def _default_scores(name: str, engine: Engine, count: int) -> Scores:
+    """Return the scores of a method with its own defaults."""
     method = METHODS.create(name)
     return method.score(engine, {q.name: q.default for q in method.parameters}, count)
 
 
 @dataclass
-class Tried:
-    """Held-out quality of a method: `precision` (rows,) of each held-out row, mean over judges and
-    sizes; `by_judge` their means; `stability` of its picks over the folds; or why it was
-    `refused`."""
+class Trial:
+    """The held-out quality of a method.
+
+    `precision` (rows,) of each held-out row, mean over judges and sizes; `by_judge` their means;
+    `stability` of its picks over the folds; or why it was `refused`."""
 
     name: str
     precision: np.ndarray
@@ -172,69 +177,75 @@ class InnerFolds:
     """The sampled rows (v features), their folds, and what is learned of each."""
 
     def __init__(self, rows: Block, engine: Engine, p: Values, count: int) -> None:
-        self.judges, q = JUDGES[p["judge"]], engine.profile.q
+        self.judges = JUDGES[p["judge"]]
+        self.q = engine.profile.q
+        self.rows = rows.n
         fold = folds_of(rows, p["folds"], p["seed"])
         self.parts = []
         for number in range(p["folds"]):
-            train, test = (
-                rows.take(np.flatnonzero((fold == number) == held)) for held in (False, True)
-            )
-            if train.n and test.n and len((profile := profile_block(train, q)).varying):
-                inner = LocalEngine(profile, [train], engine.budgets)
-                self.parts.append((inner, train, test))
+            train = rows.take(np.flatnonzero(fold != number))
+            test = rows.take(np.flatnonzero(fold == number))
+            if not train.n or not test.n:
+                continue
+            profile = profile_block(train, self.q)
+            if len(profile.varying):
+                self.parts.append((LocalEngine(profile, [train], engine.budgets), train, test))
         if len(self.parts) < 2:
-            told = (
-                "nearly all rows with known labels are equal: auto has too few folds to train "
-                "on and hold out"
+            raise DataError(
+                "nearly all rows with known labels are equal: auto has too few folds to train on "
+                "and hold out; name a method instead, such as mim"
             )
-            raise DataError(f"{told}; name a method instead, such as mim")
-        self.q, self.rows = q, rows.n
         most = max(1, min(count, rows.d - 1))
         self.sizes = sorted({max(1, -(-most // 4)), most})
 
-    def of(self, name: str) -> Tried:
+    def trial_of(self, name: str) -> Trial:
         started = time.perf_counter()
-        heads, parts = [], []
+        heads = []
+        parts = []
         try:
             for engine, train, test in self.parts:
-                scores = _own(name, engine, min(self.sizes[-1], engine.num_features))
-                picks = scores.path.picks if scores.path is not None else None
-                order, _ = complete(
-                    scores.values, engine.profile.varying, engine.profile.d, picks, scores.constant
-                )
+                order = self._order(name, engine)
                 heads.append(set(order[: self.sizes[-1]].tolist()))
-                y, truth = (
-                    train.labels(self.q).astype(np.float64),
-                    test.labels(self.q).toarray() > 0,
-                )
-                told = np.flatnonzero((truth.sum(axis=1) > 0) & (truth.sum(axis=1) < self.q))
-                cells = np.empty((len(self.sizes), len(self.judges), len(told)))
-                for i, size in enumerate(self.sizes):
-                    f = np.sort(order[:size])
-                    for j, judge in enumerate(self.judges):
-                        found = predict(judge, train.x[:, f], y, test.x[:, f])
-                        cells[i, j] = LabelRanks.of(truth[told], found[told]).precision()
-                parts.append(cells.mean(axis=0))
+                parts.append(self._precision(order, train, test))
         except SparkMlfsError as error:
-            return Tried(name, np.zeros(0), {}, 0.0, time.perf_counter() - started, str(error))
-        found = np.concatenate(parts, axis=1)
-        means = {
-            judge: float(row.mean()) if len(row) else 0.0
-            for judge, row in zip(self.judges, found, strict=True)
+            return Trial(name, np.zeros(0), {}, 0.0, time.perf_counter() - started, str(error))
+        precision = np.concatenate(parts, axis=1)  # (judges, rows)
+        by_judge = {
+            judge: float(values.mean()) if len(values) else 0.0
+            for judge, values in zip(self.judges, precision, strict=True)
         }
-        alike = [len(a & b) / len(a | b) for a, b in combinations(heads, 2)]
-        return Tried(
-            name,
-            found.mean(axis=0),
-            means,
-            float(np.mean(alike)) if alike else 1.0,
-            time.perf_counter() - started,
-        )
+        overlaps = [len(a & b) / len(a | b) for a, b in combinations(heads, 2)]
+        stability = float(np.mean(overlaps)) if overlaps else 1.0
+        seconds = time.perf_counter() - started
+        return Trial(name, precision.mean(axis=0), by_judge, stability, seconds)
+
+    def _order(self, name: str, engine: LocalEngine) -> np.ndarray:
+        """Return the ranking of the features by a method on the training rows of a fold."""
+        scores = _default_scores(name, engine, min(self.sizes[-1], engine.num_features))
+        picks = scores.path.picks if scores.path is not None else None
+        profile = engine.profile
+        order, _ = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
+        return order
+
+    def _precision(self, order: np.ndarray, train: Block, test: Block) -> np.ndarray:
+        """Return (judges, rows) the precision of the test rows with some, not all labels."""
+        y = train.labels(self.q).astype(np.float64)
+        truth = test.labels(self.q).toarray() > 0
+        num_labels = truth.sum(axis=1)
+        rows = np.flatnonzero((num_labels > 0) & (num_labels < self.q))
+        precision = np.empty((len(self.sizes), len(self.judges), len(rows)))
+        for i, size in enumerate(self.sizes):
+            features = np.sort(order[:size])
+            for j, judge in enumerate(self.judges):
+                scores = predict(judge, train.x[:, features], y, test.x[:, features])
+                precision[i, j] = LabelRanks.of(truth[rows], scores[rows]).precision()
+        return precision.mean(axis=0)
 
 
 def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:
-    """(n,) the fold of each row: equal rows together, in the order of the seeded hash of their
-    smallest id, as many to each."""
+    """Return (n,) the fold of each row, as many rows to each.
+
+    Equal rows are together, in the order of the seeded hash of their smallest id."""
     first, kind = distinct_rows(rows.x)  # rows come in the order of their ids
     order = np.argsort(mix(rows.ids[first], seed), kind="stable")
     size = np.bincount(kind)
@@ -244,67 +255,87 @@ def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:
 
 
 def predict(judge: str, x: Any, y: sp.csr_matrix, query: Any) -> np.ndarray:
-    """(rows, q) scores of the labels of rows `query`, learned of x (n, k) and y (n, q)."""
+    """Return (rows, q) scores of the labels of rows `query`, learned of x (n, k) and y (n, q)."""
     if judge == "mlknn":
         return posteriors(x, y, query, min(NEIGHBOURS, x.shape[0] - 1))
-    x, query = (np.asarray(m.toarray() if sp.issparse(m) else m, np.float64) for m in (x, query))
+    x = np.asarray(dense(x), np.float64)
+    query = np.asarray(dense(query), np.float64)
     scaling = Scaling.of_rows(x, "standard")
-    z, mean = scaling.apply(x), np.asarray(y.mean(axis=0)).ravel()
-    weights = np.linalg.solve(z.T @ z + PENALTY * np.eye(z.shape[1]), z.T @ (y.toarray() - mean))
+    z = scaling.apply(x)
+    mean = np.asarray(y.mean(axis=0)).ravel()
+    penalised = z.T @ z + PENALTY * np.eye(z.shape[1])
+    weights = np.linalg.solve(penalised, z.T @ (y.toarray() - mean))
     return scaling.apply(query) @ weights + mean
 
 
-def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, Any]:
-    """The choice and why: the first method, unless another is better by more than a standard error;
-    raises `DataError` where none could rank. Told are the share of the resamplings in which each is
-    best, and the lead over the next best."""
-    able = [t for t in tried if not t.refused]
+def choose(trials: Sequence[Trial], inner: InnerFolds, seed: int) -> dict[str, Any]:
+    """Choose the first method, unless another is better by more than a standard error.
+
+    Returns the choice and its reasons: the share of the resamplings in which each method is best,
+    and the lead over the next best. `DataError` where no method could rank."""
+    able = [trial for trial in trials if not trial.refused]
     if not able:
         raise DataError(
-            f"none of {', '.join(t.name for t in tried)} can rank these rows: {tried[0].refused}"
+            f"none of {', '.join(trial.name for trial in trials)} can rank these rows: "
+            f"{trials[0].refused}"
         )
-    table = np.stack([t.precision for t in able], axis=1)  # rows × methods
+    table = np.stack([trial.precision for trial in able], axis=1)  # rows × methods
     n, m = table.shape
-    at, best, lead = 0, {t.name: float(t is able[0]) for t in able}, ""
+    choice = 0
+    best_in = {trial.name: float(trial is able[0]) for trial in able}
+    lead = ""
     if m > 1 and n:
         means = table.mean(axis=0)
-
-        def error(a: int, b: int) -> float:
-            return float((table[:, a] - table[:, b]).std() / np.sqrt(n))
-
         top = int(np.argmax(np.round(means, 12)))
-        at = top if means[top] - means[0] > error(top, 0) else 0
+        choice = top if means[top] - means[0] > _standard_error(table, top, 0) else 0
         draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLINGS)
-        wins = (
-            np.bincount(np.argmax(np.round(draws @ table / n, 12), axis=1), minlength=m)
-            / RESAMPLINGS
-        )
-        best = {t.name: float(w) for t, w in zip(able, wins, strict=True)}
-        second = int(np.argmax(np.where(np.arange(m) == at, -np.inf, means)))
-        margin, next_ = float(means[at] - means[second]), able[second].name
-        lead = (
-            f", {abs(margin):.4f} ± {1.96 * error(at, second):.4f} "
-            f"{'above' if margin >= 0 else 'below'} {next_}; best in "
-            f"{100 * best[able[at].name]:.0f} % of {RESAMPLINGS} resamplings; its picks agree "
-            f"between folds to {100 * able[at].stability:.0f} %"
-        )
-        if margin < 0:
-            lead += f". It stands first and {next_} is not better by more than a standard error"
-    lines = [
-        {"method": t.name, "average_precision": t.mean, **t.by_judge, "best_in": best[t.name]}
-        | {"stability": t.stability, "seconds": round(t.seconds, 3)}
-        if not t.refused
-        else {"method": t.name, "refused": t.refused}
-        for t in tried
-    ]
-    out = [f"{t.name} ({t.refused})" for t in tried if t.refused]
-    text = (
-        f"{able[at].name}, of {m} tried: average precision {able[at].mean:.4f} of held-out rows "
+        winners = np.argmax(np.round(draws @ table / n, 12), axis=1)
+        wins = np.bincount(winners, minlength=m) / RESAMPLINGS
+        best_in = {trial.name: float(share) for trial, share in zip(able, wins, strict=True)}
+        lead = _lead(able, table, means, choice, best_in[able[choice].name])
+    chosen = able[choice]
+    lines: list[dict[str, Any]] = []
+    for trial in trials:
+        line: dict[str, Any] = {"method": trial.name}
+        if trial.refused:
+            line["refused"] = trial.refused
+        else:
+            line |= {"average_precision": trial.mean, **trial.by_judge}
+            line |= {"best_in": best_in[trial.name], "stability": trial.stability}
+            line["seconds"] = round(trial.seconds, 3)
+        lines.append(line)
+    refused = [f"{trial.name} ({trial.refused})" for trial in trials if trial.refused]
+    verdict = (
+        f"{chosen.name}, of {m} tried: average precision {chosen.mean:.4f} of held-out rows "
         f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} "
         f"features){lead}."
     )
-    return {
-        "chosen_method": able[at].name,
-        "tried": lines,
-        "verdict": text + (f" Not tried: {'; '.join(out)}." if out else ""),
-    }
+    if refused:
+        verdict += f" Not tried: {'; '.join(refused)}."
+    return {"chosen_method": chosen.name, "tried": lines, "verdict": verdict}
+
+
+def _standard_error(table: np.ndarray, a: int, b: int) -> float:
+    """Return the standard error, over the rows, of the difference of two columns."""
+    difference = table[:, a] - table[:, b]
+    return float(difference.std() / np.sqrt(len(table)))
+
+
+def _lead(
+    able: Sequence[Trial], table: np.ndarray, means: np.ndarray, choice: int, best_in: float
+) -> str:
+    """Return the part of the verdict that compares the choice with the next best."""
+    others = np.where(np.arange(len(means)) == choice, -np.inf, means)
+    second = int(np.argmax(others))
+    name = able[second].name
+    margin = float(means[choice] - means[second])
+    interval = 1.96 * _standard_error(table, choice, second)
+    side = "above" if margin >= 0 else "below"
+    lead = (
+        f", {abs(margin):.4f} ± {interval:.4f} {side} {name}; "
+        f"best in {100 * best_in:.0f} % of {RESAMPLINGS} resamplings; "
+        f"its picks agree between folds to {100 * able[choice].stability:.0f} %"
+    )
+    if margin < 0:
+        lead += f". It stands first and {name} is not better by more than a standard error"
+    return lead

@@ -22,14 +22,12 @@ from ..solvers.pool import Path
 from ..solvers.problems import Solution
 from ..statistics.base import Statistic
 
-HELD_OUT = (
-    "cumulative_gain",
-    "standard_error",
-)  # of the picks up to each, on rows that were held out
-NESTED = (
-    "nested_gain",
-    "nested_error",
-)  # the same of picks made without the rows; where as few as enough are kept
+# columns of a ranking: of the picks up to each, on rows that were held out
+HELD_OUT = ("cumulative_gain", "standard_error")
+# the same of picks made without the rows, where as few as enough are kept
+NESTED = ("nested_gain", "nested_error")
+PENALTIES = "penalties"  # beside a method's parameters: (d,) factors of each feature's penalty
+ENOUGH = "enough"  # beside a method's parameters: whether as few features are kept as are enough
 
 
 @dataclass
@@ -56,7 +54,7 @@ class Scores:
 
     @property
     def summary_details(self) -> dict[str, Any]:
-        """The details that are words, numbers or lists of them: for summaries."""
+        """Return the details that are words, numbers or lists of them."""
         return {
             name: value
             for name, value in self.details.items()
@@ -65,23 +63,27 @@ class Scores:
 
     @staticmethod
     def of_varying(
-        values: np.ndarray, positions: np.ndarray | None, count: int, **more: Any
+        values: np.ndarray, positions: np.ndarray | None, count: int, **attributes: Any
     ) -> Scores:
-        """The scores of `count` features of which those at `positions` (None: all) vary over the
-        rows, with these values."""
+        """Return the scores of `count` features, of which some vary over the rows.
+
+        Those at `positions` (None: all) vary and have the `values`; `attributes` are further ones
+        of the scores."""
         if positions is None or len(positions) == count:
-            return Scores(values, **more)
-        out = np.full(count, min(0.0, float(values.min(initial=0.0))))
-        out[positions] = values
-        return Scores(out, constant=np.setdiff1d(np.arange(count), positions), **more)
+            return Scores(values, **attributes)
+        scores = np.full(count, min(0.0, float(values.min(initial=0.0))))
+        scores[positions] = values
+        constant = np.setdiff1d(np.arange(count), positions)
+        return Scores(scores, constant=constant, **attributes)
 
 
 @dataclass(frozen=True)
 class GramProblem:
-    """A problem that a Gram matrix is all it takes to `solve`, for the weights on the varying
-    features of a view, scaled by `scaling`, `centred` or not; `sketch` columns (0: none) stand for
-    the labels, which are multiplied by `label_scale` (q,); `penalties` as `penalties_of` has
-    them."""
+    """A problem that a Gram matrix is all it takes to solve.
+
+    `solve` finds the weights on the varying features of a view, which are scaled by `scaling`,
+    `centred` or not. `sketch` columns (0: none) stand for the labels, which are multiplied by
+    `label_scale` (q,). `penalties` are those of `penalties_of`."""
 
     solve: Callable[[GramView], Solution]
     scaling: str
@@ -91,120 +93,104 @@ class GramProblem:
     penalties: np.ndarray | None = None
 
     def scaled(self, statistics: GramStatistics) -> GramStatistics:
-        return (
-            statistics
-            if self.label_scale is None
-            else statistics.with_labels_times(self.label_scale)
-        )
+        if self.label_scale is None:
+            return statistics
+        return statistics.with_labels_times(self.label_scale)
 
     def view(self, statistics: GramStatistics) -> GramView:
-        statistics = self.scaled(statistics)
-        view = (
-            statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
-        )
-        return replace(
-            view, penalties=None if self.penalties is None else self.penalties[view.varying]
-        )
-
-
-PENALTIES = (
-    "penalties"  # beside a method's parameters: (d,) what each feature's penalty is multiplied by
-)
-
-
-ENOUGH = "enough"  # beside a method's parameters: whether as few features are kept as are enough
+        scaled = self.scaled(statistics)
+        view = scaled.centred(self.scaling) if self.centred else scaled.uncentred(self.scaling)
+        if self.penalties is None:
+            return replace(view, penalties=None)
+        return replace(view, penalties=self.penalties[view.varying])
 
 
 def penalties_of(profile: Profile, p: Values) -> np.ndarray | None:
-    """(v,) what the penalty of each varying feature is multiplied by; None where that is 1 of
-    all."""
-    return None if (given := p.get(PENALTIES)) is None else given[profile.varying]
+    """Return (v,) the factors of the varying features' penalties; None where all are 1."""
+    penalties = p.get(PENALTIES)
+    return None if penalties is None else penalties[profile.varying]
 
 
 class Method(Entry):
     """Base of every method."""
 
     greedy: ClassVar[bool] = False
-    conditions: ClassVar[bool] = (
-        False  # a greedy method whose `score` takes `terms`: what is picked first, and how
-    )
-    row_norms: ClassVar[bool] = (
-        False  # scores are norms of rows of weights: a group's is the norm over all its rows
-    )
-    statistics: ClassVar[
-        tuple[type[Statistic], ...]
-    ] = ()  # all that it asks for, by which it takes weights and grades
-    always: ClassVar[
-        tuple[Statistic, ...]
-    ] = ()  # those that it needs whatever the data and the parameters
-    weighted: ClassVar[bool] = (
-        False  # takes rows that have weights: one of weight w counts as w rows
-    )
+    # a greedy method whose `score` takes `terms`: what is picked first, and how
+    conditions: ClassVar[bool] = False
+    # scores are norms of rows of weights: a group's is the norm over all its rows
+    row_norms: ClassVar[bool] = False
+    # all kinds that it asks for, by which it takes weights and grades
+    statistics: ClassVar[tuple[type[Statistic], ...]] = ()
+    # those that it needs whatever the data and the parameters
+    always: ClassVar[tuple[Statistic, ...]] = ()
+    # takes rows that have weights: one of weight w counts as w rows
+    weighted: ClassVar[bool] = False
     graded: ClassVar[bool] = False  # takes labels that are grades (`blocks.grades`)
-    penalised: ClassVar[bool] = (
-        False  # has a penalty of each feature, multiplied by what `penalties_of` says
-    )
-    tells_enough: ClassVar[bool] = (
-        # its scores have the columns `HELD_OUT`: how many features are enough follows from them
-        False
-    )
-    stochastic: ClassVar[bool] = (
-        # trained by random draws: one seed gives one answer, but columns in another order another
-        False
-    )
+    # has a penalty of each feature, times its factor of `penalties_of`
+    penalised: ClassVar[bool] = False
+    # its scores have the columns `HELD_OUT`: how many features are enough follows from them
+    tells_enough: ClassVar[bool] = False
+    # trained by random draws: one seed gives one answer, but columns in another order another
+    stochastic: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **further: Any) -> None:
-        super().__init_subclass__(**further)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         if "statistics" in vars(cls):
             for name in {"weighted", "graded"} - vars(cls).keys():
                 setattr(cls, name, all(getattr(kind, name) for kind in cls.statistics))
 
     def takes_grades(self, p: Values) -> bool:
-        """Whether it takes labels that are grades, with these parameters."""
+        """Return whether it takes labels that are grades, with these parameters."""
         return self.graded
 
     def takes_codes(self, p: Values) -> bool:
-        """Whether it counts values, with these parameters: a column of categories is then one
-        feature, else a group of them."""
+        """Return whether it counts values, with these parameters.
+
+        A column of categories is then one feature, else a group of them."""
         return bool(self.statistics) and all(
             kind.layout in ("coded", "cells") for kind in self.statistics
         )
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        """Statistics that `score` will ask for and that are known beforehand: those of several
-        methods share one scan."""
+        """Return the statistics of `score` that are known beforehand.
+
+        Those of several methods share one scan."""
         return [*self.always]
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
-        """The method as a problem that a Gram matrix of these data is all it takes to solve, None
-        where it needs more: half-samples, folds and knockoffs then come from sums of Gram
-        matrices."""
+        """Return the method as a problem that a Gram matrix of these data is all it takes to solve.
+
+        Half-samples, folds and knockoffs then come from sums of Gram matrices. None where the
+        method needs more than that."""
         return None
 
     @classmethod
     def takes_grams(cls) -> bool:
-        """Whether there are data of which the method needs the Gram matrix only."""
+        """Return whether there are data of which the method needs the Gram matrix only."""
         return cls.gram_problem is not Method.gram_problem
 
     def pairs(self, profile: Profile, p: Values) -> int:
-        """About how many pairs of rows the method compares: many are worth several tasks even where
-        the data are small."""
+        """Return about how many pairs of rows the method compares.
+
+        Many are worth several tasks even where the data are small."""
         return 0
 
     def group_needs(
         self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
     ) -> list[Statistic]:
-        """Statistics that `group_scores` will ask for and that are known beforehand."""
+        """Return the statistics of `group_scores` that are known beforehand."""
         return []
 
     def group_scores(
         self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
     ) -> np.ndarray | None:
-        """(groups,) what the features of each group score together, NaN where that is not told;
-        None: no such score is known."""
+        """Return (groups,) the score that the features of each group have together.
+
+        NaN where a group has none, None where the method has no such score."""
         return None
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        """Scores of the varying features; `count` is how many the user will keep (a greedy method
-        picks no more)."""
+        """Return the scores of the varying features.
+
+        `count` is how many the user will keep: a greedy method picks no more."""
         raise NotImplementedError

@@ -39,41 +39,40 @@ class ChiSquare(Reduction):
     unit: float
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        labels, out = (
-            self.target if isinstance(self.target, Labels) else None,
-            np.empty(counts.count),
-        )
+        labels = self.target if isinstance(self.target, Labels) else None
+        values = np.empty(counts.count)
         if not counts.coding.sparse or (labels is not None and not labels.plain):
-            over = getattr(np, self.aggregate)
-            for at, table in counts.chunks(4):
-                out[at] = (
-                    info.class_chi_square(table)
-                    if labels is None
-                    else over(self._each(labels, table), axis=1)
-                )
-            return out * self.unit
-        for at, some in counts.stored(labels is not None):
+            for part, table in counts.chunks(4):
+                values[part] = self._of_tables(labels, table)
+            return values * self.unit
+        for part, stored in counts.stored(labels is not None):
             if labels is None:
-                out[at] = sparse_counts.stored_class_chi_square(some, counts.totals)
+                values[part] = sparse_counts.stored_class_chi_square(stored, counts.totals)
                 continue
             combine = (
                 sparse_counts.largest_stored
                 if self.aggregate == "max"
                 else sparse_counts.stored_label_sums
             )
-            out[at] = combine(
-                some, counts.label_rows, *sparse_counts.stored_chi_square(some, counts.label_rows)
-            )
-        return (
-            out / labels.q if labels is not None and self.aggregate == "mean" else out
-        ) * self.unit
+            statistics = sparse_counts.stored_chi_square(stored, counts.label_rows)
+            values[part] = combine(stored, counts.label_rows, *statistics)
+        if labels is not None and self.aggregate == "mean":
+            values = values / labels.q
+        return values * self.unit
 
-    def _each(self, target: Labels, counts: np.ndarray) -> np.ndarray:
-        """(F, q) χ² of each label, times its weight."""
+    def _of_tables(self, labels: Labels | None, counts: np.ndarray) -> np.ndarray:
+        """Return (F,) χ² by dense counts (F, values, groups)."""
+        if labels is None:
+            return info.class_chi_square(counts)
+        aggregate = getattr(np, self.aggregate)
+        return aggregate(self._by_label(labels, counts), axis=1)
+
+    def _by_label(self, target: Labels, counts: np.ndarray) -> np.ndarray:
+        """Return (F, q) χ² of each label, times its weight."""
         unit = 1.0 if target.noise is None else 2.0**-NOISE_BITS
         counts = target.denoised_counts(counts)
-        each = info.chi_square(counts, target.q, target.unknown(counts)) * unit
-        return each if target.weights is None else each * np.array(target.weights)
+        values = info.chi_square(counts, target.q, target.unknown(counts)) * unit
+        return values if target.weights is None else values * np.array(target.weights)
 
 
 class Chi2(CountingMethod):

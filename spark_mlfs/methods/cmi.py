@@ -51,14 +51,17 @@ class CMI(CountingMethod):
         self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
     ) -> Scores:
         if engine.profile.has_unknown and p["label_coding"] == "br":
-            told = "cmi needs every label known (joint cells cannot be counted over observed pairs)"
-            raise DataError(f"{told}: fill the unknown labels, drop such rows, or use jmi")
+            raise DataError(
+                "cmi needs every label known (joint cells cannot be counted over observed pairs): "
+                "fill the unknown labels, drop such rows, or use jmi"
+            )
         return select_jointly(Counting(engine, p), count, terms)
 
 
 def select_jointly(counting: Counting, count: int, terms: PickConstraints) -> Scores:
-    """Greedy selection by I(f; target | X_S) until every gain is below 1e-10."""
-    engine, relevance = counting.engine, counting.relevance
+    """Pick by I(f; target | X_S) until every gain is below 1e-10."""
+    engine = counting.engine
+    relevance = counting.relevance
 
     def revalue(pick: int, path: Path) -> np.ndarray:
         path.requested += 1
@@ -67,9 +70,5 @@ def select_jointly(counting: Counting, count: int, terms: PickConstraints) -> Sc
             counting.coding, counting.target, tuple(path.picks), counting.logs
         )
 
-    return Scores(
-        relevance,
-        Pool(len(relevance), count, terms, SATURATED).run(
-            relevance, revalue, count, picking(engine)
-        ),
-    )
+    pool = Pool(len(relevance), count, terms, SATURATED)
+    return Scores(relevance, pool.run(relevance, revalue, count, picking(engine)))

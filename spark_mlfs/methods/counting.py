@@ -77,12 +77,14 @@ PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
 
 def picking(engine: Engine) -> Callable[[int, int], None] | None:
-    """Return what tells the engine's watcher how many features are picked."""
+    """Return the report of how many features are picked, None where nobody watches the engine."""
     return partial(engine.progress, "features picked") if engine.progress else None
 
 
 def known_labelsets(engine: Engine) -> Labelsets:
-    """The labelsets of the rows whose labels are all known; `DataError` where there are none."""
+    """Return the labelsets of the rows whose labels are all known.
+
+    `DataError` where there are none."""
     (sets,) = engine.run(LabelsetCounts())
     if not len(sets.counts):
         raise DataError(
@@ -102,43 +104,43 @@ class Relevance(Reduction):
     logs: info.CountLogs
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        logs, out = self.logs, np.empty(counts.count)
+        logs = self.logs
+        values = np.empty(counts.count)
         if counts.coding.sparse and isinstance(self.target, Classes):
-            for at, some in counts.stored(False):
-                out[at] = logs.nats(
-                    sparse_counts.stored_class_terms(logs, some, counts.totals), counts.totals.sum()
-                )
-            return out if logs.corrected else np.maximum(out, 0.0)
+            rows = counts.totals.sum()
+            for part, stored in counts.stored(False):
+                terms = sparse_counts.stored_class_terms(logs, stored, counts.totals)
+                values[part] = logs.nats(terms, rows)
+            return values if logs.corrected else np.maximum(values, 0.0)
         if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
-            for at, some in counts.stored(True):
-                out[at] = logs.nats(
-                    sparse_counts.summed_stored_information(logs, some, counts.label_rows),
-                    int(counts.totals[0]),
-                )
-            return out
-        for at, table in counts.chunks(6):
-            out[at] = self.of_tables(table)
-        return out
+            for part, stored in counts.stored(True):
+                terms = sparse_counts.summed_stored_information(logs, stored, counts.label_rows)
+                values[part] = logs.nats(terms, int(counts.totals[0]))
+            return values
+        for part, table in counts.chunks(6):
+            values[part] = self.of_tables(table)
+        return values
 
     def of_tables(self, counts: np.ndarray) -> np.ndarray:
-        """(F,) of dense counts (F, values, groups)."""
-        logs, target = self.logs, self.target
+        """Return (F,) the relevance by dense counts (F, values, groups)."""
+        logs = self.logs
+        target = self.target
         if isinstance(target, Classes):
-            each = info.class_information(logs, counts)
-            return each if logs.corrected else np.maximum(each, 0.0)
+            values = info.class_information(logs, counts)
+            return values if logs.corrected else np.maximum(values, 0.0)
         if target.plain:
-            return logs.nats(
-                info.summed_label_information(logs, counts, target.q), counts[..., 0].sum(axis=1)
-            )
+            terms = info.summed_label_information(logs, counts, target.q)
+            return logs.nats(terms, counts[..., 0].sum(axis=1))
         return target.summed(informations(target, logs, counts))
 
 
 def informations(target: Labels, logs: info.CountLogs, counts: np.ndarray) -> np.ndarray:
-    """(F, q) I(f; Y_l) by dense counts (F, values, groups) as the target has them; plug-in values
-    are clipped at 0."""
+    """Return (F, q) I(f; Y_l) by dense counts (F, values, groups) of the target's groups.
+
+    Plug-in values are clipped at 0."""
     counts = target.denoised_counts(counts)
-    each = info.label_information(logs, counts, target.q, target.unknown(counts))
-    return each if logs.corrected else np.maximum(each, 0.0)
+    values = info.label_information(logs, counts, target.q, target.unknown(counts))
+    return values if logs.corrected else np.maximum(values, 0.0)
 
 
 class Counting:
@@ -147,13 +149,16 @@ class Counting:
     def __init__(
         self, engine: Engine, p: Values, target: Target | None = None, rows: int | None = None
     ) -> None:
-        self.engine, self.p = engine, p
+        self.engine = engine
+        self.p = p
         self.coding = engine.coding(p["num_bins"], p["binning"])
-        if p.get("label_coding") == "lp":
+        by_labelset = p.get("label_coding") == "lp"
+        if by_labelset:
             refuse_with_labelsets(p)
-        if target is None and p.get("label_coding") == "lp":
+        if target is None and by_labelset:
             sets = known_labelsets(engine)
-            target, rows = Classes(sets.hashes, sets.counts), int(sets.counts.sum())
+            target = Classes(sets.hashes, sets.counts)
+            rows = int(sets.counts.sum())
         self.target = target if target is not None else labels_of(engine, p)
         correction = p.get("bias_correction", "none")
         if correction != "none" and engine.profile.weight_unit < 1:
@@ -165,7 +170,9 @@ class Counting:
             raise ParameterError(
                 "label_noise goes with bias_correction='none': corrected counts are no rows"
             )
-        units = engine.profile.total << (NOISE_BITS if getattr(self.target, "noise", None) else 0)
+        units = engine.profile.total
+        if getattr(self.target, "noise", None):
+            units <<= NOISE_BITS
         self.logs = info.CountLogs(rows or units, 8 * (engine.profile.q + 2), correction)
         self.correction = correction
 
@@ -173,27 +180,29 @@ class Counting:
     def two_way(self) -> Counts:
         return self.engine.run(TwoWay(self.coding, self.target))[0]
 
-    def wanted(self, reduction: Reduction) -> FeatureNumbers:
+    def statistic_of(self, reduction: Reduction) -> FeatureNumbers:
         return FeatureNumbers((TwoWay(self.coding, self.target),), reduction)
 
     def numbers(self, reduction: Reduction) -> np.ndarray:
-        """(k, v) what `reduction` makes of the two-way counts."""
-        return self.engine.run(self.wanted(reduction))[0]
+        """Return (k, v) the numbers that `reduction` makes of the two-way counts."""
+        return self.engine.run(self.statistic_of(reduction))[0]
 
     @cached_property
     def relevance(self) -> np.ndarray:
-        """(v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset)."""
+        """Return (v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset)."""
         return self.numbers(self.relevance_of)[0]
 
     def joint_counts(self, groups: Sequence[tuple[int, ...]]) -> list[JointCounts]:
-        """Counts of the joint values of groups of features: one statistic, or several where one
-        would take too many bytes."""
-        wanted = JointCounts(self.coding, self.target, tuple(groups))
-        engine = self.engine
-        limit = min(TwoWay.gathered_bytes, engine.budgets.worker // 8, engine.budgets.driver // 4)
-        edges = cuts(wanted.bytes_of(engine.profile), limit)
+        """Return the statistics that count the joint values of groups of features.
+
+        One, or several where one would take too many bytes."""
+        counts = JointCounts(self.coding, self.target, tuple(groups))
+        budgets = self.engine.budgets
+        limit = min(TwoWay.gathered_bytes, budgets.worker // 8, budgets.driver // 4)
+        edges = cuts(counts.bytes_of(self.engine.profile), limit)
         return [
-            replace(wanted, families=wanted.families[a:z]) for a, z in itertools.pairwise(edges)
+            replace(counts, families=counts.families[first:last])
+            for first, last in itertools.pairwise(edges)
         ]
 
     @property
@@ -207,37 +216,39 @@ class Counting:
 
     @cached_property
     def _all_rows(self) -> Counts:
-        """Counts of which group 0 is all rows: the two-way counts, where they are brought
-        together."""
-        whole = TwoWay(self.coding, self.target)
-        return self.engine.run(
-            whole if self.engine.collects_whole_states(whole) else TwoWay(self.coding, Everything())
-        )[0]
+        """Return counts of which group 0 is all rows.
+
+        The two-way counts themselves, where the engine brings their states together."""
+        statistic = TwoWay(self.coding, self.target)
+        if not self.engine.collects_whole_states(statistic):
+            statistic = TwoWay(self.coding, Everything())
+        return self.engine.run(statistic)[0]
 
     @cached_property
     def _commonest(self) -> np.ndarray:
         return self.coding.zero.astype(int) if self.coding.sparse else self._all_rows.commonest()
 
     def links(self, features: list[int], target: Target | None = None) -> dict[int, np.ndarray]:
-        """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their
-        counts fit the budgets."""
+        """Return {s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s) of some `features` s.
+
+        One request for all of them, if their counts fit the budgets."""
         commonest = [int(self._commonest[s]) for s in features]
-        wanted = pair_counts(self.coding, target or self.target, features, commonest, self.logs)
-        if len(features) > 1 and not self.engine.fits_budgets(wanted):
+        counts = pair_counts(self.coding, target or self.target, features, commonest, self.logs)
+        if len(features) > 1 and not self.engine.fits_budgets(counts):
             half = len(features) // 2
             return {**self.links(features[:half], target), **self.links(features[half:], target)}
-        (numbers,) = self.engine.run(wanted, keep=False)
+        (numbers,) = self.engine.run(counts, keep=False)
         return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
 
     def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
-        """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b |
-        Y_a)]."""
+        """Return (2, v) two sums over the pairs a < b of `labels`.
+
+        Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""
         if len(labels) < 2:
             return np.zeros((2, self.engine.num_features))
         target = LabelPairs(labels)
-        table = (
-            8 * PAIR_COPIES * self.coding.width * target.size
-        )  # of one feature, while its informations are summed
+        # bytes of one feature's tables, while its informations are summed
+        table = 8 * PAIR_COPIES * self.coding.width * target.size
         remedy = (
             f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: "
             "they pair none"
@@ -246,10 +257,10 @@ class Counting:
         error = WorkerBudgetError if self.engine.in_one_process else BudgetError
         must_fit(table, *self.engine.state_budget, needs, remedy, "for each feature", error)
         profile = self.engine.profile
-        wanted = label_pair_counts(
+        counts = label_pair_counts(
             self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction
         )
-        return self.engine.run(wanted, keep=False)[0]
+        return self.engine.run(counts, keep=False)[0]
 
 
 @dataclass(frozen=True)
@@ -278,7 +289,7 @@ class CountingMethod(Method):
             refuse_with_labelsets(p)
             return [LabelsetCounts()]
         counting = Counting(engine, p)
-        return [counting.wanted(self.reduction(counting))]
+        return [counting.statistic_of(self.reduction(counting))]
 
     def reduction(self, counting: Counting) -> Reduction:
         """Return the reduction of the two-way counts that it starts from."""
@@ -290,14 +301,15 @@ class CountingMethod(Method):
 
 
 class GreedyCountingMethod(CountingMethod):
-    """A counting method that picks one by one: it says by which criterion."""
+    """A counting method that picks one by one, by its criterion."""
 
     greedy = True
     conditions = True
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
-        """Return the criterion over these counts; with `costs` its values are gains, which are
-        compared with costs."""
+        """Return the criterion over these counts.
+
+        With `costs` its values are gains, which are compared with costs."""
         raise NotImplementedError
 
     def score(

@@ -44,10 +44,11 @@ from .scanned import scanner
 
 @dataclass
 class FilledSums(ExactSums, layout="rows", graded=True, includes_unknown=True):
-    """`csfs` with unknown labels: Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, where f is the label
-    if known, else clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled
-    features, `intercept` (q,) is the prediction at their provisional centre (`statistics.moments`).
-    Exact sums of quantised x and f. State: 16·vq bytes."""
+    """Sums Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, of filled labels f.
+
+    f is the label if known, else clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are
+    those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
+    (`statistics.moments`). Exact sums of quantised x and f. State: 16·vq bytes."""
 
     weights: np.ndarray | None
     intercept: np.ndarray | None
@@ -57,9 +58,8 @@ class FilledSums(ExactSums, layout="rows", graded=True, includes_unknown=True):
         x = exact.quantised(features_of(rows, profile), unit_of(profile))
         filled = rows.labels(profile.q).toarray()
         if rows.complete is not None and self.weights is not None:
-            guess = np.clip(
-                exact.applied(*x, unit_of(profile), self.weights) + self.intercept, 0, 1
-            )
+            guess = exact.applied(*x, unit_of(profile), self.weights) + self.intercept
+            guess = np.clip(guess, 0, 1)
             for unknown in (rows.unknown_entries(), rows.unlabelled_rows()):
                 filled[unknown] = guess[unknown]
         f = exact.quantised(filled, np.ones(profile.q))
@@ -76,9 +76,12 @@ class FilledSums(ExactSums, layout="rows", graded=True, includes_unknown=True):
         }
 
     def state_bytes(self, profile: Profile) -> int:
-        v, q = len(profile.varying), profile.q
-        words = 3 if profile.n >= exact.WIDE_ROWS else 2
-        return 8 * (words * v * q + (8 if words > 2 else 5) * q) + envelope(11)
+        v = len(profile.varying)
+        q = profile.q
+        wide = profile.n >= exact.WIDE_ROWS
+        of_products = (3 if wide else 2) * v * q
+        of_labels = (8 if wide else 5) * q
+        return 8 * (of_products + of_labels) + envelope(11)
 
 
 class CSFS(GramMethod):
@@ -101,12 +104,10 @@ class CSFS(GramMethod):
         return None if profile.has_unknown else super().gram_problem(profile, p)
 
     def sketch(self, profile: Profile, p: Values) -> int:
-        """Of known labels only: those that are filled in are in [0, 1] one by one."""
-        return (
-            no_sketch(p, "needs every label known")
-            if profile.has_unknown
-            else super().sketch(profile, p)
-        )
+        """Return the width of known labels only: a sketch of filled ones would leave [0, 1]."""
+        if profile.has_unknown:
+            return no_sketch(p, "needs every label known")
+        return super().sketch(profile, p)
 
     def solve(self, view: GramView, p: Values) -> Solution:
         return l21_gram.csfs(view, p["mu"])
@@ -119,18 +120,21 @@ class CSFS(GramMethod):
             return super().score(engine, p, count)
         engine.unweighted("csfs with unknown labels")
         if p["label_weights"] != "uniform":
-            told = "label_weights of csfs needs every label known: it fills in the others"
-            raise ParameterError(f"{told}; leave it out, or drop rows")
+            raise ParameterError(
+                "label_weights of csfs needs every label known: it fills in the others; leave it "
+                "out, or drop rows"
+            )
         self.sketch(engine.profile, p)
         (all_rows,) = engine.run(AllRowsGram())
         view = all_rows.centred(p["scaling"])
         scan = scanner(engine, view, p["max_iter"], "csfs: scan")
 
         def fill(W: np.ndarray | None, b: np.ndarray | None) -> FilledLabels:
-            s = scan(FilledSums, W, b)
-            mean = s["f"] / view.n
-            moved = s["xf"][view.varying] - np.outer(view.shift, s["f"])
-            return moved / view.scale[:, None], mean, float((s["ff"] - view.n * mean * mean).sum())
+            sums = scan(FilledSums, W, b)
+            mean = sums["f"] / view.n
+            about_centre = sums["xf"][view.varying] - np.outer(view.shift, sums["f"])
+            scatter = sums["ff"] - view.n * mean * mean
+            return about_centre / view.scale[:, None], mean, float(scatter.sum())
 
         with one_thread():
             solution = csfs_unlabelled(view.G, view.n, fill, p["mu"], max_iter=p["max_iter"])

@@ -60,9 +60,8 @@ class DeepFS(Method):
         if not block.n:
             raise DataError("no row has all its labels known; deepfs trains on fully known rows")
         x = block.dense()[:, engine.profile.varying[varying]].astype(np.float64)
-        x -= x.min(
-            axis=0
-        )  # a large mean would drown the digits of a small spread, and equal values are exactly 0
+        # a large mean would drown the digits of a small spread, and equal values are exactly 0
+        x -= x.min(axis=0)
         spread = x.std(axis=0)
         x = Scaling.of_rows(x, "standard").apply(x)
         y = block.labels(engine.profile.q).toarray()
@@ -71,8 +70,9 @@ class DeepFS(Method):
             solution = gates.deepfs(
                 x, y, hidden, p["lam"], p["epochs"], p["batch"], p["rate"], p["seed"]
             )
+        scores = np.where(spread > 0, solution.weights[:, 0], 0.0)
         return Scores.of_varying(
-            np.where(spread > 0, solution.weights[:, 0], 0.0),
+            scores,
             varying,
             engine.num_features,
             objective=[float(v) for v in solution.objective],

@@ -30,21 +30,22 @@ class InformationNorm(Reduction):
     logs: info.CountLogs
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        target, logs, out = self.target, self.logs, np.empty(counts.count)
+        target = self.target
+        squares = np.empty(counts.count)
         if counts.coding.sparse and target.plain:
-            for at, some in counts.stored(True):
-                out[at] = self._stored_squares(some, counts.label_rows)
+            for part, stored in counts.stored(True):
+                squares[part] = self._stored_squares(stored, counts.label_rows)
         else:
-            for at, table in counts.chunks(6):
-                out[at] = target.summed(informations(target, logs, table) ** 2)
-        return np.sqrt(out)
+            for part, table in counts.chunks(6):
+                squares[part] = target.summed(informations(target, self.logs, table) ** 2)
+        return np.sqrt(squares)
 
     def _stored_squares(
-        self, some: sparse_counts.StoredCounts, rows: sparse_counts.LabelRows
+        self, stored: sparse_counts.StoredCounts, rows: sparse_counts.LabelRows
     ) -> np.ndarray:
-        pair_values, unstored = sparse_counts.stored_label_information(self.logs, some, rows)
+        pair_values, unstored = sparse_counts.stored_label_information(self.logs, stored, rows)
         return sparse_counts.stored_label_sums(
-            some, rows, pair_values**2, lambda r, p: unstored(r, p) ** 2
+            stored, rows, pair_values**2, lambda r, p: unstored(r, p) ** 2
         )
 
 

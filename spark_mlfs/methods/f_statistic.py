@@ -35,14 +35,12 @@ class FStatistic(Method):
     statistics = (GroupMoments,)
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [
-            FeatureNumbers(
-                (label_moments(engine.profile, engine.labels()),), Scatter(1, engine.profile.q)
-            )
-        ]
+        moments = label_moments(engine.profile, engine.labels())
+        return [FeatureNumbers((moments,), Scatter(1, engine.profile.q))]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((between, within),) = engine.run(*self.needs(engine, p))
         q = engine.profile.q
-        factor = max(engine.profile.total * engine.profile.weight_unit - q, 1) / max(q - 1, 1)
+        n = engine.profile.total * engine.profile.weight_unit
+        factor = max(n - q, 1) / max(q - 1, 1)
         return Scores(factor * floored_ratio(between, within))

@@ -39,9 +39,9 @@ class FIMF(CountingMethod):
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         counting = Counting(engine, p)
         profile = engine.profile
-        rows = np.stack(
-            [profile.positive_total, profile.observed_total - profile.positive_total], axis=1
-        )
-        order = np.argsort(-np.round(info.entropy(counting.logs, rows), 12), kind="stable")
+        negative = profile.observed_total - profile.positive_total
+        rows = np.stack([profile.positive_total, negative], axis=1)
+        entropies = np.round(info.entropy(counting.logs, rows), 12)
+        order = np.argsort(-entropies, kind="stable")
         labels = tuple(sorted(int(label) for label in order[: p["num_labels"]]))
         return Scores(counting.relevance - counting.label_pairs(labels)[0])

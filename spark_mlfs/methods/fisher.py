@@ -40,8 +40,9 @@ from .scatter import Scatter
 
 @dataclass(frozen=True)
 class LabelRatios(Reduction):
-    """The mean over the labels of the ratio of scatters, and whether a feature varies; `watch`:
-    labels some rows do not know."""
+    """The mean over the labels of the ratio of scatters, and whether a feature varies.
+
+    `watch`: the labels that are unknown in some rows."""
 
     watch: tuple[int, ...]
     weights: np.ndarray | None
@@ -49,32 +50,38 @@ class LabelRatios(Reduction):
     def __call__(self, m: Moments | PairMoments) -> np.ndarray:
         if isinstance(m, PairMoments):
             return np.stack(stored_two_class_ratio(m))
-        q, watch = len(m.count) - 1 - len(self.watch), list(self.watch)
-        rows, total, square = (
-            np.repeat(each[:1], q, axis=0) for each in (m.count, m.total, m.square)
-        )
-        for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
-            all_[watch] -= each[1 + q :]
-        ratios, used, varies = [], [], np.zeros(m.total.shape[1], bool)
+        q = len(m.count) - 1 - len(self.watch)
+        rows = self._over_known(m.count, q)
+        total = self._over_known(m.total, q)
+        square = self._over_known(m.square, q)
+        ratios = []
+        labels = []  # that take both values
+        varies = np.zeros(m.total.shape[1], bool)
         for label in range(q):
-            n = np.array([m.count[1 + label], rows[label] - m.count[1 + label]])
+            group = 1 + label
+            n = np.array([m.count[group], rows[label] - m.count[group]])
             if n.min() == 0:
                 continue
-            sums = np.stack([m.total[1 + label], total[label] - m.total[1 + label]])
-            squares = np.stack([m.square[1 + label], square[label] - m.square[1 + label]])
+            sums = np.stack([m.total[group], total[label] - m.total[group]])
+            squares = np.stack([m.square[group], square[label] - m.square[group]])
             between, within = class_scatter(n, sums, squares)
             varies |= between + within > 0
             ratios.append(floored_ratio(between, within))
-            used.append(label)
-        if not ratios:  # no label takes both values
+            labels.append(label)
+        if not labels:
             return np.zeros((2, len(varies)))
         if self.weights is None:
             return np.stack([np.mean(ratios, axis=0), varies])
-        weights = self.weights[used]
-        mean = (np.array(ratios) * weights[:, None]).sum(axis=0) / max(
-            float(weights.sum()), np.finfo(float).tiny
-        )
+        weights = self.weights[labels]
+        weighted_sum = (np.array(ratios) * weights[:, None]).sum(axis=0)
+        mean = weighted_sum / max(float(weights.sum()), np.finfo(float).tiny)
         return np.stack([mean, varies])
+
+    def _over_known(self, sums: np.ndarray, q: int) -> np.ndarray:
+        """Return (q, …) sums over the rows in which each label is known."""
+        known = np.repeat(sums[:1], q, axis=0)
+        known[list(self.watch)] -= sums[1 + q :]
+        return known
 
 
 class Fisher(Method):
@@ -104,17 +111,17 @@ class Fisher(Method):
         return p["label_coding"] != "lp"
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        profile, labels = engine.profile, engine.labels()
+        profile = engine.profile
+        labels = engine.labels()
         if p["label_coding"] == "br":
-            alone = profile.has_unknown or p["label_weights"] != "uniform"
-            numbers: Reduction = LabelRatios(labels.watch, label_weights(profile, p))
-            return [FeatureNumbers((label_moments(profile, labels, watched=alone),), numbers)]
+            watched = profile.has_unknown or p["label_weights"] != "uniform"
+            ratios = LabelRatios(labels.watch, label_weights(profile, p))
+            return [FeatureNumbers((label_moments(profile, labels, watched=watched),), ratios)]
         refuse_with_labelsets(p)
         if p["label_coding"] == "lp":
             return [LabelsetCounts()]
-        return [
-            FeatureNumbers((label_moments(profile, labels),), Scatter(1, profile.q, about_all=True))
-        ]
+        scatter = Scatter(1, profile.q, about_all=True)
+        return [FeatureNumbers((label_moments(profile, labels),), scatter)]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         if p["label_coding"] == "lp":
@@ -127,7 +134,8 @@ class Fisher(Method):
         (numbers,) = engine.run(*self.needs(engine, p))
         if p["label_coding"] == "overlap":
             return Scores(floored_ratio(*numbers))
-        scores, varying = numbers[0], np.flatnonzero(numbers[1])
+        scores, varies = numbers
+        varying = np.flatnonzero(varies)
         if not len(varying):  # no label takes both values
             return Scores(np.zeros(engine.num_features))
         return Scores.of_varying(scores[varying], varying, engine.num_features)

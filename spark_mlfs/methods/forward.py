@@ -41,6 +41,7 @@ from ..errors import DataError, ParameterError, setting
 from ..kernels.fold_sums import FoldSums
 from ..params import Integer, Number, Parameter, Values
 from ..solvers import forward
+from ..solvers.pool import Path
 from ..solvers.ties import by_score
 from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import FeatureNumbers, Statistic
@@ -52,11 +53,7 @@ from .label_settings import LABEL_WEIGHTS, label_weights
 from .regression import LABEL_SKETCH, sketch_width
 
 FEW_PENALTIES = 16  # different ones of features whose products exceed the budgets
-
-
 NESTED_PICKS = 20  # whether there is anything to find shows in as many
-
-
 LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a row
 
 
@@ -87,151 +84,175 @@ class Forward(Method):
     tells_enough = True
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        whole = moments(engine.profile, p)
-        return [
-            whole if fits(engine, whole) else FoldGrams(p["folds"], features=np.zeros(0, np.int64))
-        ]
+        of_all = moments(engine.profile, p)
+        return [of_all if fits(engine, of_all) else moments_of_labels(p)]
 
     def score(
         self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
     ) -> Scores:
         (sums,) = engine.run(*self.needs(engine, p))
-        if len(sums.n) < 2:
-            raise DataError(
-                "all rows with known labels share a fold, as those of one id and equal ones do: "
-                "give more, or another method"
-                if len(sums.n)
-                else "no row has all its labels known: label some rows, or drop the labels that "
-                "are never known"
-            )
+        _check_folds(sums)
+        label_factors = label_weights(engine.profile, p)
         low, high = known_range(engine)
-        seen, whole, times = (
-            np.flatnonzero(high > low),
-            moments(engine.profile, p),
-            label_weights(engine.profile, p),
-        )
-        if not len(seen):
+        varying = np.flatnonzero(high > low)
+        if not len(varying):
             raise DataError(
                 "no feature varies over the rows whose labels are all known; label more rows"
             )
-        width, details = len(seen), dict[str, Any](labelled_rows=int(sums.n.sum()))
-        given = penalties_of(engine.profile, p)
-        penalties = p["penalty"] * (np.ones(engine.num_features) if given is None else given)
-        if whole.sketch:
-            details["label_sketch"] = whole.sketch
+        of_all = moments(engine.profile, p)
+        sketched = bool(of_all.sketch)
+        details: dict[str, Any] = {"labelled_rows": int(sums.n.sum())}
+        if sketched:
+            details["label_sketch"] = of_all.sketch
+        factors = penalties_of(engine.profile, p)
+        if factors is None:
+            factors = np.ones(engine.num_features)
+        penalties = p["penalty"] * factors
+        candidates = varying
+        values = np.zeros(engine.num_features)
         with one_thread():  # the same bits on any driver
-            values = np.zeros(engine.num_features)
-            varying = seen
-            if not fits(engine, whole):
-                values = first_gains(engine, p, sums, times, penalties)
-                varying = seen[np.isfinite(values[seen])]
-                seen = best(engine, whole, values, varying, terms)
-                (sums,) = engine.run(replace(whole, features=seen))
+            if not fits(engine, of_all):
+                width = len(varying)
+                values = first_gains(engine, p, sums, label_factors, penalties)
+                varying = varying[np.isfinite(values[varying])]
+                candidates = best(engine, of_all, values, varying, terms)
+                (sums,) = engine.run(replace(of_all, features=candidates))
                 details["candidates"] = (
-                    f"{len(seen)} of {width} features went on, those that explain most alone: the "
-                    "driver's budget holds the products of no more"
+                    f"{len(candidates)} of {width} features went on, those that explain most "
+                    "alone: the driver's budget holds the products of no more"
                 )
-            elif width < engine.num_features:
+            elif len(varying) < engine.num_features:
                 sums = replace(
                     sums,
-                    sum_x=sums.sum_x[:, seen],
-                    xx=sums.xx[:, seen[:, None], seen],
-                    xy=sums.xy[:, seen],
+                    sum_x=sums.sum_x[:, varying],
+                    xx=sums.xx[:, varying[:, None], varying],
+                    xy=sums.xy[:, varying],
                 )
-            weights = (
-                np.ones(whole.sketch)
-                if whole.sketch
-                else sums.label_weights(1.0 if times is None else times)
-            )
-            penalty, terms = penalties[seen], terms.among(seen)
+            weights = np.ones(of_all.sketch) if sketched else weights_in_loss(sums, label_factors)
+            penalty = penalties[candidates]
+            terms = terms.among(candidates)
             relevance, path, shares = forward.select_held_out(
                 sums, weights, penalty, count, terms, picking(engine)
             )
-            told = (
-                {}
-                if path.single
-                else dict(zip(HELD_OUT, _cumulative(np.cumsum(path.gains), shares), strict=True))
-            )
-            if p.get(ENOUGH) and (few := forward.enough(*told.values())):
-                room = max(
-                    (len(group.members) - 1 for group in terms.groups), default=0
-                )  # for the last group, whole
-                fresh = forward.nested(
-                    sums, weights, penalty, min(few, NESTED_PICKS) + room, terms
-                )[:, : len(path.picks)]
-                told |= dict(
-                    zip(NESTED, _cumulative(np.cumsum(fresh.mean(axis=0)), fresh), strict=True)
-                )
-        if not (whole.sketch and len(seen) < len(varying)):
-            values[seen] = relevance
-        path.spread(seen, engine.num_features)
-        columns = {
-            name: np.full(engine.num_features, np.nan)
-            for name in {**dict.fromkeys(HELD_OUT), **told}
-        }
-        for name, of_picks in told.items():
-            columns[name][path.picks[: len(of_picks)]] = of_picks
-        details["cv_loss"] = 1.0 - float(
-            np.cumsum(path.gains).max(initial=0.0)
-        )  # what is not explained of rows held out
+            evidence: dict[str, np.ndarray] = {}
+            if not path.single:
+                evidence = _evidence(HELD_OUT, np.cumsum(path.gains), shares)
+            enough = forward.enough(*evidence.values()) if p.get(ENOUGH) else 0
+            if enough:
+                # room for the last group, whole
+                room = max((len(group.members) - 1 for group in terms.groups), default=0)
+                picks = min(enough, NESTED_PICKS) + room
+                unseen = forward.nested(sums, weights, penalty, picks, terms)
+                unseen = unseen[:, : len(path.picks)]
+                evidence |= _evidence(NESTED, np.cumsum(unseen.mean(axis=0)), unseen)
+        # with a sketch relevance is an estimate, beside the exact J of features that did not go on
+        if not (sketched and len(candidates) < len(varying)):
+            values[candidates] = relevance
+        path.spread(candidates, engine.num_features)
+        # the share of the variance of rows held out that is not explained
+        details["cv_loss"] = 1.0 - float(np.cumsum(path.gains).max(initial=0.0))
         return Scores.of_varying(
             values[varying],
             varying,
             engine.num_features,
             path=path,
             details=details,
-            columns=columns,
+            columns=_columns(evidence, path, engine.num_features),
         )
 
 
-def _cumulative(total: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(k,) the `total` up to each pick, and its standard error over the folds, by the `shares` (F,
-    k) of each."""
-    return total, np.cumsum(shares, axis=1).std(axis=0, ddof=1) / np.sqrt(len(shares))
+def _check_folds(sums: FoldSums) -> None:
+    """Raise `DataError` where there are no two folds of rows whose labels are all known."""
+    if not len(sums.n):
+        raise DataError(
+            "no row has all its labels known: label some rows, or drop the labels that are never "
+            "known"
+        )
+    if len(sums.n) < 2:
+        raise DataError(
+            "all rows with known labels share a fold, as those of one id and equal ones do: give "
+            "more, or another method"
+        )
+
+
+def _columns(evidence: dict[str, np.ndarray], path: Path, count: int) -> dict[str, np.ndarray]:
+    """Return the columns of `count` features of which picks have some evidence."""
+    columns = {}
+    for name in {**dict.fromkeys(HELD_OUT), **evidence}:
+        columns[name] = np.full(count, np.nan)
+    for name, values in evidence.items():
+        columns[name][path.picks[: len(values)]] = values
+    return columns
+
+
+def _evidence(
+    names: tuple[str, str], total: np.ndarray, shares: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the `total` (k,) up to each pick and its standard error over the folds, by `names`.
+
+    The error is that of the `shares` (F, k) of the folds."""
+    gain, error = names
+    spread = np.cumsum(shares, axis=1).std(axis=0, ddof=1)
+    return {gain: total, error: spread / np.sqrt(len(shares))}
 
 
 def moments(profile: Profile, p: Values) -> FoldGrams:
-    """The second moments of all features by fold, with the labels or their sketch."""
+    """Return the second moments of all features by fold, with the labels or their sketch."""
     width = sketch_width(profile, p)
-    return FoldGrams(p["folds"], width, sketch_sizes(profile, p) if width else None)
+    sizes = sketch_sizes(profile, p) if width else None
+    return FoldGrams(p["folds"], width, sizes)
+
+
+def moments_of_labels(p: Values) -> FoldGrams:
+    """Return the second moments of the labels by fold, without any feature."""
+    return FoldGrams(p["folds"], features=np.zeros(0, np.int64))
+
+
+def weights_in_loss(sums: FoldSums, label_factors: np.ndarray | None) -> np.ndarray:
+    """Return (q,) w_l, with the `label_factors` of ``label_weights``."""
+    return sums.label_weights() if label_factors is None else sums.label_weights(label_factors)
 
 
 def sketch_sizes(profile: Profile, p: Values) -> np.ndarray:
-    """(q,) whole numbers in proportion to √w_l, as large as sums of them stay exact."""
-    times, share = (
-        label_weights(profile, p),
-        profile.label_mass / np.maximum(profile.observed_total, 1),
-    )
+    """Return (q,) whole numbers in proportion to √w_l, as large as sums of them stay exact."""
+    label_factors = label_weights(profile, p)
+    numerator = 1.0 if label_factors is None else label_factors
+    share = profile.label_mass / np.maximum(profile.observed_total, 1)
     variance = share * (1 - share)
-    root = np.sqrt(
-        np.divide(
-            1.0 if times is None else times, variance, out=np.zeros(profile.q), where=variance > 0
-        )
-    )
+    weights = np.divide(numerator, variance, out=np.zeros(profile.q), where=variance > 0)
+    root = np.sqrt(weights)
     largest = min(LARGEST, (1 << 42) // profile.n) // max(1, profile.most_labels)
-    return np.rint(root / max(root.max(), np.finfo(float).tiny) * max(1, largest)).astype(np.int64)
+    relative = root / max(root.max(), np.finfo(float).tiny)
+    return np.rint(relative * max(1, largest)).astype(np.int64)
 
 
-def fits(engine: Engine, wanted: FoldGrams) -> bool:
-    """Whether the moments, and what `solvers.forward` makes of them, are within the budgets: with
-    every feature picked."""
-    profile = wanted.restricted(engine.profile)
-    v, q = len(profile.varying), wanted.outputs(profile)
-    return wanted.state_bytes(engine.profile) + 32 * wanted.blocks * v * (v + q) <= min(
-        engine.budgets.driver, engine.budgets.worker
-    )
+def fits(engine: Engine, grams: FoldGrams) -> bool:
+    """Return whether the moments are within the budgets, with every feature picked.
+
+    What `solvers.forward` makes of them counts, too."""
+    profile = grams.restricted(engine.profile)
+    v = len(profile.varying)
+    q = grams.outputs(profile)
+    of_solver = 32 * grams.blocks * v * (v + q)
+    size = grams.state_bytes(engine.profile) + of_solver
+    return size <= min(engine.budgets.driver, engine.budgets.worker)
 
 
 def first_gains(
-    engine: Engine, p: Values, base: FoldSums, times: np.ndarray | None, penalties: np.ndarray
+    engine: Engine,
+    p: Values,
+    base: FoldSums,
+    label_factors: np.ndarray | None,
+    penalties: np.ndarray,
 ) -> np.ndarray:
-    """(v,) J of each feature alone, of its penalty, NaN of a constant one: finished range by range
-    of features."""
+    """Return (v,) J of each feature alone, of its penalty, NaN of a constant one.
+
+    It is finished range by range of features."""
     profile = engine.profile
     target = FoldedLabels(profile.q, p["folds"], profile)
     if sketch_width(profile, p):
-        (base,) = engine.run(FoldGrams(p["folds"], features=np.zeros(0, np.int64)))
-    weights = base.label_weights(1.0 if times is None else times)
+        (base,) = engine.run(moments_of_labels(p))
+    weights = weights_in_loss(base, label_factors)
     distinct, place = np.unique(penalties, return_inverse=True)
     if len(distinct) > FEW_PENALTIES:
         raise ParameterError(
@@ -239,45 +260,45 @@ def first_gains(
             f"together, where forward takes {FEW_PENALTIES}: round them, raise "
             f"{setting('driver_bytes')}, or give a {setting('screen')}"
         )
-    each = [
-        SingleFeatureObjective(base, weights, float(penalty), unit_of_moments(profile))
-        for penalty in distinct
-    ]
-    found = engine.run(
-        *(FeatureNumbers((GroupMoments(target, thin(profile)),), numbers) for numbers in each)
-    )
-    return np.concatenate(found)[place, np.arange(len(place))]
+    statistics = []
+    for penalty in distinct:
+        objective = SingleFeatureObjective(base, weights, float(penalty), unit_of_moments(profile))
+        statistics.append(FeatureNumbers((GroupMoments(target, thin(profile)),), objective))
+    gains = np.concatenate(engine.run(*statistics))  # (penalties, v)
+    return gains[place, np.arange(len(place))]
 
 
 def best(
     engine: Engine,
-    whole: FoldGrams,
+    of_all: FoldGrams,
     values: np.ndarray,
     varying: np.ndarray,
     terms: PickConstraints,
 ) -> np.ndarray:
-    """The features that go on, ascending: the included, and of the others those of the largest
-    values, as many as fit; groups by the best of their members, and whole."""
+    """Return the features that go on, ascending.
+
+    They are the included, and of the others those of the largest values, as many as fit; groups by
+    the best of their members, and whole."""
     worth = np.full(len(values), -np.inf)
     worth[varying] = values[varying]
     for group in terms.groups:
         worth[list(group.members)] = worth[list(group.members)].max()
     order = varying[by_score(worth[varying])]
-    order = np.concatenate(
-        [np.intersect1d(terms.include, varying), order[~np.isin(order, terms.include)]]
-    ).astype(np.int64)
-    few, many = 1, len(order) + 1  # so many fit, or one must; so many do not
+    included = np.intersect1d(terms.include, varying)
+    others = order[~np.isin(order, terms.include)]
+    order = np.concatenate([included, others]).astype(np.int64)
+    few = 1  # so many fit, or one must
+    many = len(order) + 1  # so many do not
     while many - few > 1:
         middle = (few + many) // 2
-        few, many = (
-            (middle, many)
-            if fits(engine, replace(whole, features=np.sort(order[:middle])))
-            else (few, middle)
-        )
-    kept = np.sort(order[:few])
-    parted = [
-        group.members
-        for group in terms.groups
-        if 0 < np.isin(group.members, kept).sum() < np.isin(group.members, varying).sum()
-    ]
-    return np.setdiff1d(kept, np.concatenate([np.zeros(0, np.int64), *parted]))
+        if fits(engine, replace(of_all, features=np.sort(order[:middle]))):
+            few = middle
+        else:
+            many = middle
+    chosen = np.sort(order[:few])
+    parted = [np.zeros(0, np.int64)]  # groups of which some members only would go on
+    for group in terms.groups:
+        members = np.asarray(group.members)
+        if 0 < np.isin(members, chosen).sum() < np.isin(members, varying).sum():
+            parted.append(members)
+    return np.setdiff1d(chosen, np.concatenate(parted))

@@ -66,8 +66,9 @@ from .graphs import MOST_ANCHORS, NUM_ANCHORS, SIMILARITY, AnchoredMethod
 
 @dataclass
 class MarginAnchors:
-    """Usable anchors of one wave: their rows, the rows of their hits and margins; made ready once a
-    task."""
+    """Usable anchors of one wave: their rows, the rows of their hits, and margins.
+
+    They are made ready once a task."""
 
     queries: Queries
     hits: Queries  # distinct rows
@@ -81,26 +82,26 @@ class MarginAnchors:
 
     def batches(self) -> list[hinges.Anchors]:
         if self._anchors is None:
+            self._anchors = []
             hits = self.hits.geometry.points(self.hits.block)
-            self._anchors, first = [], 0
+            first = 0
             for rows in self.queries.batches():
                 part = slice(first, first + len(rows))
                 hit_rows = self.hit_rows[part]
                 x = hits.x[hit_rows.ravel()]
-                self._anchors.append(
-                    hinges.Anchors.of(
-                        rows, x, hits.labelset_codes[hit_rows], self.margin[part], self.table
-                    )
-                )
+                codes = hits.labelset_codes[hit_rows]
+                anchors = hinges.Anchors.of(rows, x, codes, self.margin[part], self.table)
+                self._anchors.append(anchors)
                 first += len(rows)
         return self._anchors
 
 
 @dataclass
 class HingeSums(Statistic, layout="identified", quantised=True):
-    """The hinges of the anchors of a wave: `kernels.hinges.HingePart` over hits and misses,
-    `summed` over the anchors, or one vector each. State: 8·k bytes an anchor and 48·v, or 8·(k +
-    4v) bytes an anchor."""
+    """The hinges of the anchors of a wave, over hits and misses (`kernels.hinges.HingePart`).
+
+    They are `summed` over the anchors, or a vector each. State: 8·k bytes an anchor and 48·v, or
+    8·(k + 4v) bytes an anchor."""
 
     anchors: MarginAnchors
     s_min: float
@@ -109,21 +110,27 @@ class HingeSums(Statistic, layout="identified", quantised=True):
     summed: bool
 
     def _grid(self, profile: Profile) -> hinges.Grid:
-        return hinges.Grid.of(
-            profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile)
-        )
+        k = self.anchors.hit_rows.shape[1]
+        return hinges.Grid.of(profile.n, k, self.anchors.queries.geometry.reach(profile))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        geometry, known, out = self.anchors.queries.geometry, block.known(), State()
-        for rows in geometry.chunks(known) if known.n else [geometry.points(known)]:
-            grid, batches, table = self._grid(profile), self.anchors.batches(), self.anchors.table
-            out = add_words(
-                out,
-                hinges.hinge_state(
-                    batches, rows, table, grid, self.s_min, self.weights, self.summed
-                ),
+        geometry = self.anchors.queries.geometry
+        known = block.known()
+        chunks = geometry.chunks(known) if known.n else [geometry.points(known)]
+        grid = self._grid(profile)
+        state = State()
+        for rows in chunks:
+            part = hinges.hinge_state(
+                self.anchors.batches(),
+                rows,
+                self.anchors.table,
+                grid,
+                self.s_min,
+                self.weights,
+                self.summed,
             )
-        return out
+            state = add_words(state, part)
+        return state
 
     def merge(self, left: State, right: State) -> State:
         return add_words(left, right)
@@ -134,8 +141,10 @@ class HingeSums(Statistic, layout="identified", quantised=True):
         )
 
     def state_bytes(self, profile: Profile) -> int:
-        (a, k), v = self.anchors.hit_rows.shape, len(profile.varying)
-        return 8 * (a * k + (6 * v if self.summed else 4 * a * v)) + envelope(7)
+        anchors, k = self.anchors.hit_rows.shape
+        v = len(profile.varying)
+        vectors = 6 * v if self.summed else 4 * anchors * v
+        return 8 * (anchors * k + vectors) + envelope(7)
 
 
 class GMBA(AnchoredMethod):
@@ -171,35 +180,40 @@ class GMBA(AnchoredMethod):
         table = neighbours.labelset_table(sets, engine.profile.q, p["similarity"])
         geometry = neighbours.geometry_of(engine, moments, p["scaling"], sets)
         with one_thread():
-            anchors = self._anchors(engine, p, geometry, table)
-            more: dict[str, Any] = {
-                "details": {"anchors": sum(len(each.queries) for each in anchors)}
-            }
+            waves = self._anchors(engine, p, geometry, table)
+            width = len(geometry.varying)
+            details: dict[str, Any] = {"anchors": sum(len(wave.queries) for wave in waves)}
+            solver: dict[str, Any] = {}
             if p["mode"] == "convex":
-                solution = self._convex(engine, p, anchors, len(geometry.varying))
-                more |= {
-                    "objective": [float(v) for v in solution.objective],
-                    "converged": solution.converged,
-                }
-                more["details"] |= {"passes": solution.iterations, **solution.extra}
+                solution = self._convex(engine, p, waves, width)
+                solver["objective"] = [float(v) for v in solution.objective]
+                solver["converged"] = solution.converged
+                details |= {"passes": solution.iterations, **solution.extra}
                 values: Any = solution.weights
             elif p["mode"] == "closed":
-                values = -sum(self._sums(engine, p, each).gradient for each in anchors)
+                values = -sum(self._sums(engine, p, wave).gradient for wave in waves)
             else:
-                gradients = np.concatenate(
-                    [self._sums(engine, p, each, summed=False).gradient for each in anchors]
-                )
-                ids = np.concatenate([each.queries.block.ids for each in anchors])
-                order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
-                values = margins.paper_descent(
-                    (gradients[i] for i in order), len(geometry.varying), p["beta"]
-                )
-            return Scores.of_varying(values, geometry.positions, engine.num_features, **more)
+                values = self._descent(engine, p, waves, width)
+        return Scores.of_varying(
+            values, geometry.positions, engine.num_features, details=details, **solver
+        )
+
+    def _descent(
+        self, engine: Engine, p: Values, waves: list[MarginAnchors], width: int
+    ) -> np.ndarray:
+        """Return ω of the paper's descent, which visits the anchors once."""
+        gradients = np.concatenate(
+            [self._sums(engine, p, wave, summed=False).gradient for wave in waves]
+        )
+        ids = np.concatenate([wave.queries.block.ids for wave in waves])
+        keys = mix(ids, p["seed"] + 1) if p["shuffle"] else ids
+        order = np.argsort(keys, kind="stable")
+        return margins.paper_descent((gradients[i] for i in order), width, p["beta"])
 
     def _anchors(
         self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity
     ) -> list[MarginAnchors]:
-        """Pass A: the anchors that have k hits and a miss, wave by wave."""
+        """Find the anchors that have k hits and a miss (pass A), wave by wave."""
         block = neighbours.anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
         neighbourhoods = (
             Neighbourhood(p["k"], "hits", p["s_min"]),
@@ -208,27 +222,28 @@ class GMBA(AnchoredMethod):
         hits, misses = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
         usable = np.flatnonzero((hits.filled == p["k"]) & (misses.filled == 1))
         if not len(usable):
-            told = f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below"
-            raise DataError(f"{told}: lower k or s_min, or give more anchors")
-        margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
+            raise DataError(
+                f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below: lower k "
+                "or s_min, or give more anchors"
+            )
+        margins_of_anchors = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
         near = neighbours.rows_by_id(engine, hits.ids[usable])
         hit_rows = np.searchsorted(near.ids, hits.ids[usable])
-        out, first = [], 0
+        waves = []
+        first = 0
         for wave in neighbours.waves(block.take(usable)):
             part = slice(first, first + wave.n)
-            mine = np.unique(hit_rows[part])
-            own = Queries(near.take(mine), geometry)
-            out.append(
-                MarginAnchors(
-                    Queries(wave, geometry),
-                    own,
-                    np.searchsorted(mine, hit_rows[part]),
-                    margins[part],
-                    table,
-                )
+            rows_of_wave = np.unique(hit_rows[part])
+            anchors = MarginAnchors(
+                Queries(wave, geometry),
+                Queries(near.take(rows_of_wave), geometry),
+                np.searchsorted(rows_of_wave, hit_rows[part]),
+                margins_of_anchors[part],
+                table,
             )
+            waves.append(anchors)
             first += wave.n
-        return out
+        return waves
 
     def _sums(
         self,
@@ -241,15 +256,15 @@ class GMBA(AnchoredMethod):
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
     def _convex(
-        self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int
+        self, engine: Engine, p: Values, waves: list[MarginAnchors], width: int
     ) -> Solution:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
-            parts = [self._sums(engine, p, each, v) for each in anchors]
+            parts = [self._sums(engine, p, wave, v) for wave in waves]
             slope: Any = sum(part.gradient for part in parts)
             return float(sum(part.loss for part in parts)), slope
 
-        def report(done: int, best: float, gap: float) -> None:
+        def report(passes: int, best: float, gap: float) -> None:
             if engine.progress:
-                engine.progress("gmba: pass", done, p["max_iter"])
+                engine.progress("gmba: pass", passes, p["max_iter"])
 
         return margins.convex(evaluate, width, max_passes=p["max_iter"], progress=report)

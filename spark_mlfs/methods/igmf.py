@@ -34,16 +34,20 @@ class CodeEntropy(Reduction):
     logs: info.CountLogs
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        logs, out = self.logs, np.empty(counts.count)
+        logs = self.logs
+        entropies = np.empty(counts.count)
         if counts.coding.sparse:
             n = int(counts.totals.sum())
-            for at, some in counts.stored(False):
-                codes = some.by_feature(logs(some.rows)) + logs(n - some.by_feature(some.rows))
-                out[at] = logs.nats(logs(n) - codes, n)
+            for part, stored in counts.stored(False):
+                rows = stored.by_feature(
+                    stored.rows
+                )  # with a stored code; the others have one code
+                terms = stored.by_feature(logs(stored.rows)) + logs(n - rows)
+                entropies[part] = logs.nats(logs(n) - terms, n)
         else:
-            for at, table in counts.chunks(4):
-                out[at] = info.entropy(logs, table.sum(axis=2))
-        return out
+            for part, table in counts.chunks(4):
+                entropies[part] = info.entropy(logs, table.sum(axis=2))
+        return entropies
 
 
 class IGMF(CountingMethod):
@@ -61,10 +65,8 @@ class IGMF(CountingMethod):
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sets = known_labelsets(engine)
         counting = Counting(engine, {**p, "label_coding": "lp"})
-        spread = counting.numbers(CodeEntropy(counting.logs))[0]
-        spread += info.entropy(counting.logs, sets.counts)
-        return Scores(
-            np.divide(
-                2 * counting.relevance, spread, out=np.zeros(engine.num_features), where=spread > 0
-            )
-        )
+        entropies = counting.numbers(CodeEntropy(counting.logs))[0]
+        entropies += info.entropy(counting.logs, sets.counts)
+        scores = np.zeros(engine.num_features)
+        np.divide(2 * counting.relevance, entropies, out=scores, where=entropies > 0)
+        return Scores(scores)

@@ -37,20 +37,23 @@ class JMI(GreedyCountingMethod):
     parameters = CODED
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
-        relevance, alone, noisy = counting.relevance, np.zeros(counting.engine.num_features), None
-        # of counts that are clipped the chain rule does not hold
+        relevance = counting.relevance
+        of_pick = np.zeros(counting.engine.num_features)  # I(s; Y) as far as a link includes it
+        joint_target = None
+        # the chain rule does not hold for counts that are clipped: their links are I((f, s); Y)
         if isinstance(counting.target, Labels) and counting.target.noise:
-            alone, noisy = relevance, replace(counting.target, joint=True)
+            of_pick = relevance
+            joint_target = replace(counting.target, joint=True)
         if costs:
             return Criterion(
                 relevance,
-                lambda s, link, pair: link - alone[s],
+                lambda s, link, pair: link - of_pick[s],
                 lambda total, picks: total / picks,
-                noisy,
+                joint_target,
             )
         return Criterion(
             relevance,
-            lambda s, link, pair: relevance[s] - alone[s] + link,
+            lambda s, link, pair: relevance[s] - of_pick[s] + link,
             lambda total, picks: total,
-            noisy,
+            joint_target,
         )

@@ -41,62 +41,67 @@ LABEL_NOISE = Parameter(
 
 
 def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
-    """The parameters with ``label_weights`` by name as a list; labels not named have 1.
-    `ParameterError` for an unknown name."""
-    asked = p.get(LABEL_WEIGHTS.name)
-    if not isinstance(asked, Mapping):
+    """Return the parameters with ``label_weights`` by name as a list.
+
+    Labels that are not named have 1. `ParameterError` for an unknown name."""
+    weights = p.get(LABEL_WEIGHTS.name)
+    if not isinstance(weights, Mapping):
         return p
-    for name in asked:
+    for name in weights:
         if name not in names:
             near = get_close_matches(name, names, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?"
-                if near
-                else f"the labels are {', '.join(names[:10])}{', …' * (len(names) > 10)}"
-            )
+            if near:
+                hint = f"did you mean {near[0]!r}?"
+            else:
+                hint = f"the labels are {', '.join(names[:10])}{', …' * (len(names) > 10)}"
             raise ParameterError(f"label_weights: there is no label {name!r}; {hint}")
-    return {**p, LABEL_WEIGHTS.name: [float(asked.get(name, 1.0)) for name in names]}
+    return {**p, LABEL_WEIGHTS.name: [float(weights.get(name, 1.0)) for name in names]}
 
 
 def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
-    """(q,) what the parameter ``label_weights`` comes to; None: every label counts once. H(l) is
-    the entropy, in nats, of label l over its known rows, of a graded one that of its mean grade.
-    `ParameterError` where the number is wrong, or all are 0."""
-    asked, q = p.get("label_weights", "uniform"), profile.q
-    if asked == "uniform":
+    """Return (q,) the weights that the parameter ``label_weights`` comes to.
+
+    None: every label counts once. H(l) is the entropy, in nats, of label l over its known rows, of
+    a graded one that of its mean grade. `ParameterError` where there is a wrong number of them, or
+    all are 0."""
+    weights = p.get("label_weights", "uniform")
+    q = profile.q
+    if weights == "uniform":
         return None
-    if asked == "size":
+    if weights == "size":
         return np.full(q, 1 / q)
-    if asked == "entropy":
+    if weights == "entropy":
         share = profile.label_mass / np.maximum(profile.observed_total, 1)
         shares = np.stack([share, 1 - share])
         entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=0)
         return np.divide(1, entropy, out=np.zeros(q), where=entropy > 0)
-    if isinstance(asked, Mapping):
+    if isinstance(weights, Mapping):
         raise ParameterError(
             "label_weights by name need the labels' names, which are not known here; give a list "
             "in their order"
         )
-    if len(asked) != q:
+    if len(weights) != q:
         raise ParameterError(
-            f"label_weights has {len(asked)} numbers, the data have {q} labels; give every label "
+            f"label_weights has {len(weights)} numbers, the data have {q} labels; give every label "
             "one"
         )
-    if not any(asked):
+    if not any(weights):
         raise ParameterError("label_weights are all 0; give some label a weight")
-    return np.array(asked, np.float64)
+    return np.array(weights, np.float64)
 
 
 def label_scale(profile: Profile, p: Values) -> np.ndarray | None:
-    """(q,) the roots of the label weights: what squared errors' labels are multiplied by."""
+    """Return (q,) the roots of the label weights, factors of the labels in squared errors."""
     weights = label_weights(profile, p)
     return None if weights is None else np.sqrt(weights)
 
 
 def labels_of(engine: Engine, p: Values) -> Labels:
-    """The labels as the parameters ``label_weights`` and ``label_noise`` have them;
-    `ParameterError` where they make no sense."""
-    weights, noise = label_weights(engine.profile, p), p.get("label_noise")
+    """Return the labels with the parameters ``label_weights`` and ``label_noise``.
+
+    `ParameterError` where these make no sense."""
+    weights = label_weights(engine.profile, p)
+    noise = p.get("label_noise")
     if noise is not None:
         if sum(noise) >= 1:
             raise ParameterError(
@@ -109,16 +114,18 @@ def labels_of(engine: Engine, p: Values) -> Labels:
                 "label_noise takes 2^36 rows, or units of their weight, at most; leave it or the "
                 "weights out"
             )
-    return replace(
-        engine.labels(),
-        weights=None if weights is None else tuple(float(w) for w in weights),
-        noise=None if not noise or not any(noise) else (noise[0], noise[1]),
-    )
+    labels = engine.labels()
+    if weights is not None:
+        labels = replace(labels, weights=tuple(float(w) for w in weights))
+    if noise and any(noise):
+        labels = replace(labels, noise=(noise[0], noise[1]))
+    return labels
 
 
 def refuse_with_labelsets(p: Values) -> None:
-    """`ParameterError` where labels are no longer told apart, so that none can be weighed or
-    corrected."""
+    """Raise `ParameterError` for weights or noise of labels beside labelsets as one class.
+
+    Single labels are no longer told apart then, so that none can be weighed or corrected."""
     for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
         if p.get(parameter.name, parameter.default) != parameter.default:
             raise ParameterError(

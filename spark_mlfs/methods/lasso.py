@@ -50,12 +50,10 @@ class Lasso(GramMethod):
     )
 
     def sketch(self, profile: Profile, p: Values) -> int:
-        """Of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""
-        return (
-            super().sketch(profile, p)
-            if p["group"]
-            else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
-        )
+        """Return the width of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""
+        if p["group"]:
+            return super().sketch(profile, p)
+        return no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
 
     def solve(self, view: GramView, p: Values) -> Solution:
         return linear.elastic_net(

@@ -26,10 +26,11 @@ class LRFS(GreedyCountingMethod):
     cost = "pair counts, and label pairs"
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
-        own = counting.label_pairs(tuple(range(counting.engine.profile.q)))[1]
+        labels = tuple(range(counting.engine.profile.q))
+        relevance = counting.label_pairs(labels)[1]
         return Criterion(
-            own,
+            relevance,
             lambda s, conditional, pair: pair,
-            lambda total, picks: own - total / picks,
+            lambda total, picks: relevance - total / picks,
             Everything(),
         )

@@ -91,23 +91,20 @@ class MIFS(Method):
                 geometry = Geometry(columns, view.offset, view.scale, centre=view.centre)
                 block = neighbours.anchors_of(engine, None, 0)
                 (near,) = neighbours.nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
-                at = np.where(near.ids == NONE, -1, np.searchsorted(block.ids, near.ids))
-                options |= {
-                    "X": _operator(block, columns, view),
-                    "Y": block.labels(engine.profile.q).toarray(),
-                    "laplacian": mifs.heat_laplacian(at, near.squares),
-                }
+                rows = np.where(near.ids == NONE, -1, np.searchsorted(block.ids, near.ids))
+                options["X"] = _operator(block, columns, view)
+                options["Y"] = block.labels(engine.profile.q).toarray()
+                options["laplacian"] = mifs.heat_laplacian(rows, near.squares)
             return scores_of(mifs.mifs(view, **options), view, engine)
 
 
 def _operator(block: Block, columns: np.ndarray, view: GramView) -> np.ndarray | LinearOperator:
-    """X in the view's coordinates; a sparse one is shifted on the fly."""
+    """Return X in the view's coordinates; a sparse one is shifted on the fly."""
     if not block.sparse:
         return view.scaled(block.x[:, columns].astype(np.float64))
     x = sp.csr_matrix(block.x[:, columns], dtype=np.float64, copy=True)
-    x.data = (x.data - view.centre[x.indices]) / view.scale[
-        x.indices
-    ]  # a feature about another centre than 0 stores every row
+    # a feature about another centre than 0 stores every row
+    x.data = (x.data - view.centre[x.indices]) / view.scale[x.indices]
     shift = view.shift / view.scale
     return LinearOperator(
         x.shape,

@@ -47,17 +47,19 @@ class MIM(CountingMethod):
     ) -> list[Statistic]:
         if p["label_coding"] == "lp":  # classes are not known beforehand
             return []
-        wanted = Counting(engine, p).joint_counts(groups)
-        return [*wanted] if len(wanted) == 1 else []
+        statistics = Counting(engine, p).joint_counts(groups)
+        return [*statistics] if len(statistics) == 1 else []
 
     def group_scores(
         self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
     ) -> np.ndarray:
-        counting, out = Counting(engine, p), list[float]()
-        for wanted in counting.joint_counts(groups):
-            (tables,) = engine.run(wanted, keep=False)
-            out += [
-                np.nan if table is None else float(counting.relevance_of.of_tables(table[None])[0])
-                for table in tables
-            ]
-        return np.array(out)
+        counting = Counting(engine, p)
+        scores: list[float] = []
+        for statistic in counting.joint_counts(groups):
+            (tables,) = engine.run(statistic, keep=False)
+            for table in tables:
+                if table is None:
+                    scores.append(np.nan)
+                else:
+                    scores.append(float(counting.relevance_of.of_tables(table[None])[0]))
+        return np.array(scores)

@@ -96,78 +96,92 @@ class MRMR(Method):
         return p["relevance"] == p["redundancy"] == "mi"
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        wanted: list[Statistic] = []
+        statistics: list[Statistic] = []
         if "mi" in (p["relevance"], p["redundancy"]):
             counting = Counting(engine, p)
-            wanted += [counting.wanted(counting.relevance_of)] * (p["relevance"] == "mi")
-            wanted += [TwoWay(counting.coding, Everything())] * (p["redundancy"] == "mi")
+            if p["relevance"] == "mi":
+                statistics.append(counting.statistic_of(counting.relevance_of))
+            if p["redundancy"] == "mi":
+                statistics.append(TwoWay(counting.coding, Everything()))
         if p["relevance"] == "f":
-            wanted.append(Gram())
+            statistics.append(Gram())
         elif p["redundancy"] == "correlation":
-            wanted.append(_unlabelled(engine))
-        return wanted
+            statistics.append(_moments_of_features(engine))
+        return statistics
 
     def score(
         self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
     ) -> Scores:
         if terms.costs is not None and p["scheme"] == "quotient":
-            said = f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost"
             raise ParameterError(
-                f"{said}: give {setting('scheme', 'difference')}, or leave {setting('costs')} out"
+                f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost: "
+                f"give {setting('scheme', 'difference')}, or leave {setting('costs')} out"
             )
         if p["bias_correction"] == "chance" and p["scheme"] == "quotient":
-            said = (
+            raise ParameterError(
                 f"{setting('bias_correction', 'chance')} leaves informations about 0, and no "
-                "quotient of them"
+                f"quotient of them: give {setting('scheme', 'difference')}"
             )
-            raise ParameterError(f"{said}: give {setting('scheme', 'difference')}")
         engine.run(*self.needs(engine, p))  # two kinds of statistics may be needed: in one request
-        labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None
-        if labelled is None:
-            known = int((engine.profile.observed > 0).sum())
-            scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
-        else:
-            scores = Scores.of_varying(
-                mrmr.f_relevance(labelled), labelled.varying, engine.num_features
-            )
+        labelled = None
+        candidates = None
+        if p["relevance"] == "f":
+            labelled = labelled_view(engine, "standard")
+            relevance = mrmr.f_relevance(labelled)
+            scores = Scores.of_varying(relevance, labelled.varying, engine.num_features)
             candidates = np.flatnonzero(scores.values > 0)
-
-        links, ahead = self._links(engine, p, labelled)
+        else:
+            known = int((engine.profile.observed > 0).sum())
+            scores = Scores(Counting(engine, p).relevance / max(1, known))
+        redundancies, ahead = self._redundancies(engine, p, labelled)
         with one_thread():
             scores.path = mrmr.select_mrmr(
-                scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms
+                scores.values,
+                redundancies,
+                p["scheme"],
+                count,
+                candidates,
+                ahead,
+                picking(engine),
+                terms,
             )
         return scores
 
-    def _links(
+    def _redundancies(
         self, engine: Engine, p: Values, labelled: GramView | None
     ) -> tuple[Redundancies, int]:
-        """The redundancies of all features with some, and how many are worth asking for at once."""
+        """Return the function of all redundancies with some picks s, and for how many s at once.
+
+        `labelled`: the view of the rows whose labels are all known, where it is there."""
         if p["redundancy"] == "mi":
             counting = Counting(engine, p, Everything())
-            return lambda some: {
-                s: link[1] for s, link in counting.links(list(some), Everything()).items()
-            }, engine.look_ahead
-        view = (
-            engine.run(_unlabelled(engine))[0].centred("standard") if labelled is None else labelled
-        )
+
+            def informations(picks: Sequence[int]) -> dict[int, np.ndarray]:
+                links = counting.links(list(picks), Everything())
+                return {s: link[1] for s, link in links.items()}
+
+            return informations, engine.look_ahead
+        if labelled is None:
+            view = engine.run(_moments_of_features(engine))[0].centred("standard")
+        else:
+            view = labelled
         position = np.full(engine.num_features, -1)
         position[view.varying] = np.arange(len(view.varying))
 
-        def correlations(some: Sequence[int]) -> dict[int, np.ndarray]:
-            out = {}
-            for s in some:
-                out[s] = np.full(
-                    engine.num_features, mrmr.FLOOR
-                )  # what does not vary is correlated with nothing
+        def correlations(picks: Sequence[int]) -> dict[int, np.ndarray]:
+            by_pick = {}
+            for s in picks:
+                # a feature that does not vary is correlated with nothing
+                by_pick[s] = np.full(engine.num_features, mrmr.FLOOR)
                 if position[s] >= 0:
-                    out[s][view.varying] = mrmr.correlation_with(view.G, position[s])
-            return out
+                    by_pick[s][view.varying] = mrmr.correlation_with(view.G, position[s])
+            return by_pick
 
         return correlations, 1
 
 
-def _unlabelled(engine: Engine) -> Statistic:
-    """Second moments of the features over all rows: where every label is known, the Gram matrix
-    other methods ask for, too."""
+def _moments_of_features(engine: Engine) -> Statistic:
+    """Return the second moments of the features over all rows.
+
+    Where every label is known, the Gram matrix that other methods ask for, too."""
     return AllRowsGram() if engine.profile.has_unknown else Gram()

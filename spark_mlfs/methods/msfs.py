@@ -101,11 +101,8 @@ class MSFS(Method):
     )
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        graded = engine.profile.graded
-        return [
-            Gram(sketch=sketch_width(engine.profile, p)),
-            LabelsetCounts("support" if graded else "labels"),
-        ]
+        by = "support" if engine.profile.graded else "labels"
+        return [Gram(sketch=sketch_width(engine.profile, p)), LabelsetCounts(by)]
 
     def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n**2
@@ -122,7 +119,7 @@ class MSFS(Method):
             return scores_of(solution, view, engine, sketch)
 
     def _form(self, engine: Engine, p: Values, view: GramView, sets: Labelsets) -> np.ndarray:
-        """X'LX in the view's coordinates."""
+        """Return X'LX in the view's coordinates."""
         geometry = Geometry(
             engine.profile.varying[view.varying],
             view.offset,
@@ -132,27 +129,24 @@ class MSFS(Method):
         )
         block = neighbours.anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
-        size = (
-            32 * walks.COLUMNS * block.n if expected else walks.VISIT_BYTES * block.n * p["steps"]
-        )
-        # said before the neighbours are looked for
-        fewer = (
-            "" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, "
-        )
-        needs, remedy = f"the walks among {block.n} rows take", f"{fewer}or sample the rows"
+        # checked before the neighbours are looked for
+        if expected:
+            size = 32 * walks.COLUMNS * block.n
+            remedy = "or sample the rows"
+        else:
+            size = walks.VISIT_BYTES * block.n * p["steps"]
+            remedy = (
+                f"take fewer {setting('steps')} or {setting('walk', 'expected')}, or sample the "
+                "rows"
+            )
+        needs = f"the walks among {block.n} rows take"
         must_fit(size, engine.budgets.driver, "driver_bytes", needs, remedy, "in one process")
         labels = block.labels(engine.profile.q)
         if p["neighbors"] is None:
             T: Matrix = self._dense(p, block, geometry, labels)
         else:
-            T = self._sparse(
-                engine,
-                p,
-                block,
-                geometry,
-                labels,
-                LabelsetSimilarity(sets.matrix(engine.profile.q)),
-            )
+            table = LabelsetSimilarity(sets.matrix(engine.profile.q))
+            T = self._sparse(engine, p, block, geometry, labels, table)
         P = walks.transitions(T)
         if expected:
             return walks.expected_form(P, p["steps"], geometry.points(block).x)
@@ -170,16 +164,13 @@ class MSFS(Method):
         labels: sp.csr_matrix,
         table: LabelsetSimilarity,
     ) -> sp.csr_matrix:
-        neighbourhoods = (
-            Neighbourhood(p["neighbors"], "sharing"),
-            *(() if p["sigma"] else (Neighbourhood(TUNING),)),
-        )
+        neighbourhoods: tuple[Neighbourhood, ...] = (Neighbourhood(p["neighbors"], "sharing"),)
+        if not p["sigma"]:
+            neighbourhoods += (Neighbourhood(TUNING),)
         near, *tuning = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
         rows, place = np.nonzero(near.ids != NONE)
-        columns, squares = (
-            np.searchsorted(block.ids, near.ids[rows, place]),
-            near.squares[rows, place],
-        )
+        columns = np.searchsorted(block.ids, near.ids[rows, place])
+        squares = near.squares[rows, place]
         if p["sigma"]:
             product: float | np.ndarray = p["sigma"] ** 2
         else:
@@ -192,15 +183,16 @@ class MSFS(Method):
         self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix
     ) -> np.ndarray:
         if block.n > DENSE_ROWS:
-            told = f"neighbors=None forms a dense {block.n} x {block.n} graph"
-            raise ParameterError(f"{told}; above {DENSE_ROWS} rows give neighbors, such as 30")
+            raise ParameterError(
+                f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} "
+                "rows give neighbors, such as 30"
+            )
         points = geometry.points(block)
         tile = Tile(points, points)
         squares = tile.approx
         for first in range(0, block.n, 1024):
-            i, j = np.nonzero(
-                squares[first : first + 1024] <= tile.error[first : first + 1024, None]
-            )
+            part = slice(first, first + 1024)
+            i, j = np.nonzero(squares[part] <= tile.error[part, None])
             squares[first + i, j] = tile.squares(first + i, j)  # of equal rows exactly 0
         if p["sigma"]:
             product: float | np.ndarray = p["sigma"] ** 2
@@ -219,25 +211,25 @@ class MSFS(Method):
 
 
 def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:
-    """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is
-    0."""
-    out = nearest.squares[np.arange(block.n), np.maximum(nearest.filled, 1) - 1]
-    zero = np.flatnonzero(out == 0)
+    """Return (n,) σ_i²: the squared distance to the 7th nearest row.
+
+    The smallest positive one where that is 0."""
+    squares = nearest.squares[np.arange(block.n), np.maximum(nearest.filled, 1) - 1]
+    zero = np.flatnonzero(squares == 0)
     # identical rows have one scale: one of each kind asks for ever more neighbours, which stays
-    # small however many rows are alike
+    # small however many rows are equal
     kinds, kind = distinct_rows(geometry.points(block.take(zero)).x)
     scales = np.zeros(len(kinds))
-    left, k = np.arange(len(kinds)), TUNING
-    while len(left) and k < block.n:
+    remaining = np.arange(len(kinds))
+    k = TUNING
+    while len(remaining) and k < block.n:
         k = min(8 * k, block.n)
-        (more,) = neighbours.nearest_rows(
-            engine, block.take(zero[kinds[left]]), geometry, (Neighbourhood(k),)
-        )
-        positive = np.where((more.squares > 0) & (more.ids != NONE), more.squares, np.inf).min(
-            axis=1
-        )
-        known = np.isfinite(positive)
-        scales[left[known]] = positive[known]
-        left = left[~known]
-    out[zero] = scales[kind]
-    return np.where(np.isfinite(out), out, 0.0)
+        rows = block.take(zero[kinds[remaining]])
+        (wider,) = neighbours.nearest_rows(engine, rows, geometry, (Neighbourhood(k),))
+        usable = (wider.squares > 0) & (wider.ids != NONE)
+        smallest = np.where(usable, wider.squares, np.inf).min(axis=1)
+        known = np.isfinite(smallest)
+        scales[remaining[known]] = smallest[known]
+        remaining = remaining[~known]
+    squares[zero] = scales[kind]
+    return np.where(np.isfinite(squares), squares, 0.0)

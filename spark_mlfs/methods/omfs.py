@@ -91,7 +91,8 @@ class OMFS(Method):
         sketch = self.sketch(engine.profile, p)
         if sketch or (engine.profile.graded and p["factorizer"] == "svd"):
             return [Gram(sketch=sketch)]
-        return [Gram(), LabelsetSums(by="grades" if engine.profile.graded else "labels")]
+        by = "grades" if engine.profile.graded else "labels"
+        return [Gram(), LabelsetSums(by=by)]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
@@ -102,20 +103,24 @@ class OMFS(Method):
                 cross, constant, converged = self._of_labelsets(engine, p, view, *by_labelset[0])
             else:  # V = ZB' of the sketch Z, or of grades
                 size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
-                cross, constant, converged = view.C @ B.T, float(size @ size), True
+                cross = view.C @ B.T
+                constant = float(size @ size)
+                converged = True
             solve = l21.minimise_l21 if p["solver"] == "irls" else armijo.omfs_armijo
             solution = solve(view.G, cross, p["gamma"], constant, max_iter=p["max_iter"])
-            out = scores_of(solution, view, engine, sketch)
-        out.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}
-        return out
+            scores = scores_of(solution, view, engine, sketch)
+        scores.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}
+        return scores
 
     def _of_labelsets(
         self, engine: Engine, p: Values, view: GramView, sets: Labelsets, sums: Moments
     ) -> tuple[np.ndarray, float, bool]:
-        """X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
-        m, q = len(sets.counts), engine.profile.q
+        """Return X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
+        m = len(sets.counts)
+        q = engine.profile.q
+        c = p["c"] or latent_width(q)
         # three arrays of the labelsets' size, Y'Y and its vectors, V four times
-        need = 8 * (3 * m * q + 4 * q * q + 4 * m * (p["c"] or latent_width(q)))
+        need = 8 * (3 * m * q + 4 * q * q + 4 * m * c)
         remedy = (
             f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without "
             f"{setting('factorizer', 'nmf')})"
@@ -124,11 +129,12 @@ class OMFS(Method):
             remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
         needs = f"the factors of {m} labelsets of {q} labels need"
         must_fit(need, engine.budgets.driver, "driver_bytes", needs, f"or {remedy}", ON_THE_DRIVER)
-        counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
+        unit = engine.profile.weight_unit
+        counts = sets.counts * unit
         factorise = svd if p["factorizer"] == "svd" else nmf
         factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"])
+        V = factors.V
         # sums are of x less the provisional centre, as the view's shift is
-        cross = (
-            (sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale
-        ).T @ factors.V
-        return cross, float(counts @ (factors.V * factors.V).sum(axis=1)), factors.converged
+        scaled = sums.total[:, view.varying] * unit
+        scaled = (scaled - counts[:, None] * view.shift) / view.scale
+        return scaled.T @ V, float(counts @ (V * V).sum(axis=1)), factors.converged

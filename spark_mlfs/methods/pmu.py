@@ -29,9 +29,10 @@ class PMU(GreedyCountingMethod):
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance = counting.relevance
-        own = relevance - counting.label_pairs(tuple(range(counting.engine.profile.q)))[0]
+        labels = tuple(range(counting.engine.profile.q))
+        first = relevance - counting.label_pairs(labels)[0]
         return Criterion(
-            own,
+            first,
             lambda s, conditional, pair: relevance - conditional,
-            lambda total, picks: own - total,
+            lambda total, picks: first - total,
         )

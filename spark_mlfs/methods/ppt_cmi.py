@@ -79,52 +79,53 @@ class PPTCMI(CountingMethod):
     def score(
         self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
     ) -> Scores:
-        if p["bias_correction"] == "chance" and (p["criterion"], p["estimator"]) != (
-            "mim",
-            "plug-in",
-        ):
-            said = f"{setting('bias_correction', 'chance')} is of counts, and of two variables"
+        by_counts = p["estimator"] == "plug-in"
+        one_by_one = p["criterion"] == "cmi"
+        if p["bias_correction"] == "chance" and (one_by_one or not by_counts):
             raise ParameterError(
-                f"{said}: give {setting('criterion', 'mim')} and {setting('estimator', 'plug-in')}"
+                f"{setting('bias_correction', 'chance')} is of counts, and of two variables: give "
+                f"{setting('criterion', 'mim')} and {setting('estimator', 'plug-in')}"
             )
-        sets = known_labelsets(engine)
-        floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
-        times = sets.counts * engine.profile.weight_unit
-        kept = times >= floor
-        if kept.sum() < 2 <= len(times) and np.sort(times)[-2] >= min(floor, 2):
-            kept = times >= np.sort(times)[-2]
-            told = (
-                "ppt-cmi: fewer than two labelsets occur at least min_count = "
-                f"{p['min_count']} times"
-            )
-            warnings.warn(DataNotice(f"{told}; the {kept.sum()} commonest are kept"), stacklevel=2)
-        if kept.sum() < 2:
-            raise DataError(
-                f"{int(kept.sum())} labelset(s) occur at least min_count = {p['min_count']} times "
-                f"(of {len(kept)}; the commonest "
-                f"{sets.counts.max() * engine.profile.weight_unit:g} times); two are needed: lower "
-                "min_count"
-            )
-        target, rows = Classes(sets.hashes[kept], sets.counts[kept]), int(sets.counts[kept].sum())
-        if p["estimator"] == "plug-in":
+        target, rows = self._target(engine, p)
+        if by_counts:
             counting = Counting(engine, p, target, rows)
-            return (
-                Scores(counting.relevance)
-                if p["criterion"] == "mim"
-                else select_jointly(counting, count, terms)
-            )
+            if one_by_one:
+                return select_jointly(counting, count, terms)
+            return Scores(counting.relevance)
         relevance = engine.over_columns(partial(ross_by_column, p["k"]), target)
-        if p["criterion"] == "mim":
+        if not one_by_one:
             return Scores(relevance)
         count = min(count, engine.num_features)
-        return Scores(
-            relevance,
-            engine.in_memory(partial(joint_ross, target, p["k"], relevance, count, terms)),
-        )
+        select = partial(joint_ross, target, p["k"], relevance, count, terms)
+        return Scores(relevance, engine.in_memory(select))
+
+    def _target(self, engine: Engine, p: Values) -> tuple[Classes, int]:
+        """Return the frequent labelsets as classes, and how many units of rows have one."""
+        sets = known_labelsets(engine)
+        floor = p["min_count"] if p["estimator"] == "plug-in" else max(p["min_count"], 2)
+        times = sets.counts * engine.profile.weight_unit
+        frequent = times >= floor
+        if frequent.sum() < 2 <= len(times):
+            second = np.sort(times)[-2]
+            if second >= min(floor, 2):
+                frequent = times >= second
+                message = (
+                    "ppt-cmi: fewer than two labelsets occur at least min_count = "
+                    f"{p['min_count']} times; the {frequent.sum()} commonest are kept"
+                )
+                warnings.warn(DataNotice(message), stacklevel=3)
+        if frequent.sum() < 2:
+            raise DataError(
+                f"{int(frequent.sum())} labelset(s) occur at least min_count = {p['min_count']} "
+                f"times (of {len(frequent)}; the commonest {times.max():g} times); two are needed: "
+                "lower min_count"
+            )
+        counts = sets.counts[frequent]
+        return Classes(sets.hashes[frequent], counts), int(counts.sum())
 
 
 def ross_by_column(k: int, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Ross' estimate of I(f; class) for every column of a slice."""
+    """Return Ross' estimate of I(f; class) for every column of a slice."""
     return np.array([ross.information(values[:, j], classes, k) for j in range(values.shape[1])])
 
 
@@ -137,7 +138,6 @@ def joint_ross(
     x: np.ndarray,
     block: Block,
 ) -> Path:
-    """Greedy selection by Ross' estimate of I((f, X_S); class); needs the kept rows in one
-    memory."""
+    """Pick by Ross' estimate of I((f, X_S); class), of all rows in one memory."""
     rows, classes = target.groups(block)
     return ross.select_jointly(x[rows], classes, k, relevance, count, constraints=terms)

@@ -32,7 +32,8 @@ SCALING = Parameter(
 MAX_ITER = Parameter("max_iter", 10_000, Integer(1), "iterations at most")
 
 
-MANY_LABELS, SKETCH_WIDTH = 10_000, 256
+MANY_LABELS = 10_000
+SKETCH_WIDTH = 256
 
 
 LABEL_SKETCH = Parameter(
@@ -56,9 +57,10 @@ ITERATED = (SCALING, MAX_ITER, TOL, LABEL_SKETCH)
 
 
 class GramMethod(Method):
-    """A method that needs one scan for the Gram matrix and finishes on the driver. Scores with
-    ``label_sketch`` are row norms that no rotation of the labels changes: YR/√s (`kernels.sketch`)
-    may stand for them, within about √(2/r), r the columns."""
+    """A method that needs one scan for the Gram matrix and finishes on the driver.
+
+    Scores with ``label_sketch`` are row norms that no rotation of the labels changes: YR/√s
+    (`kernels.sketch`) may stand for them, within about √(2/r), r the columns."""
 
     cost = "one scan"
     row_norms = True
@@ -66,17 +68,17 @@ class GramMethod(Method):
     statistics = (Gram, KnownRows)
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
-        more = label_scale(profile, p), penalties_of(profile, p)
         return GramProblem(
             lambda view: self.solve(view, p),
             p["scaling"],
             self.centred,
-            self.sketch(profile, p),
-            *more,
+            label_scale=label_scale(profile, p),
+            penalties=penalties_of(profile, p),
+            sketch=self.sketch(profile, p),
         )
 
     def sketch(self, profile: Profile, p: Values) -> int:
-        """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
+        """Return the columns of a sketch of the labels; 0 where they stand for themselves."""
         if p.get("label_weights", "uniform") != "uniform":
             return no_sketch(p, "has no labels to weigh")
         return sketch_width(profile, p)
@@ -89,18 +91,20 @@ class GramMethod(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
-        view = labelled_view(
-            engine, p["scaling"], self.centred, sketch, label_scale(engine.profile, p)
-        )
-        if (penalties := penalties_of(engine.profile, p)) is not None:
+        scale = label_scale(engine.profile, p)
+        view = labelled_view(engine, p["scaling"], self.centred, sketch, scale)
+        penalties = penalties_of(engine.profile, p)
+        if penalties is not None:
             view = replace(view, penalties=penalties[view.varying])
         with one_thread():  # the same bits on any driver
             return scores_of(self.solve(view, p), view, engine, sketch)
 
 
 def sketch_width(profile: Profile, p: Values) -> int:
-    """The width that ``label_sketch`` comes to; 0 where the method has none, or it would not be
-    narrower than the labels. `ParameterError` where it was asked for and labels are graded."""
+    """Return the width that ``label_sketch`` comes to.
+
+    0 where the method has none, or it would not be narrower than the labels. `ParameterError` where
+    a sketch is set and labels are graded."""
     if profile.graded:
         return no_sketch(p, "stands for labels of 0 and 1, not for grades")
     width = p.get("label_sketch", 0)
@@ -110,7 +114,7 @@ def sketch_width(profile: Profile, p: Values) -> int:
 
 
 def no_sketch(p: Values, why: str) -> int:
-    """0, where labels cannot be sketched; `ParameterError` where that was asked for."""
+    """Return 0, where labels cannot be sketched; `ParameterError` where a sketch is set."""
     if p.get("label_sketch"):
         raise ParameterError(f"label_sketch = {p['label_sketch']} {why}; leave it out, or give 0")
     return 0
@@ -123,13 +127,15 @@ def labelled_view(
     sketch: int = 0,
     scale: np.ndarray | None = None,
 ) -> GramView:
-    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over
-    them, with the labels, times `scale` (q,), or `sketch` columns that stand for them; `DataError`
-    where there are none."""
+    """Return the scaled Gram matrix of the rows whose labels are all known.
+
+    It is of the features that vary over them, and of the labels, times `scale` (q,), or `sketch`
+    columns that stand for them. `DataError` where no feature varies."""
     (statistics,) = engine.run(Gram(sketch=sketch))
     low, high = known_range(engine)
     statistics = replace(statistics, low=low, high=high)
-    statistics = statistics if scale is None else statistics.with_labels_times(scale)
+    if scale is not None:
+        statistics = statistics.with_labels_times(scale)
     view = statistics.centred(scaling) if centred else statistics.uncentred(scaling)
     if not len(view.varying):
         raise DataError(
@@ -139,16 +145,15 @@ def labelled_view(
 
 
 def scores_of(solution: Solution, view: GramView, engine: Engine, sketch: int = 0) -> Scores:
-    """Row norms of the weights as scores; `sketch` as in `labelled_view`."""
+    """Return the row norms of the weights as scores; `sketch` as in `labelled_view`."""
+    details = {"iterations": solution.iterations, "labelled_rows": int(view.n)}
+    if sketch:
+        details["label_sketch"] = sketch
     return Scores.of_varying(
         row_norms(solution.weights),
         view.varying,
         engine.num_features,
         objective=[float(v) for v in solution.objective],
         converged=solution.converged,
-        details={
-            "iterations": solution.iterations,
-            "labelled_rows": int(view.n),
-            **({"label_sketch": sketch} if sketch else {}),
-        },
+        details=details,
     )

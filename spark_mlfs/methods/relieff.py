@@ -49,8 +49,10 @@ PAIR_TILE = 2048
 
 @dataclass
 class PairNearest(Statistic, layout="identified", divisible=False):
-    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries
-    in it, as `Links` a batch, with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
+    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides.
+
+    They are those of the queries in the pair, as `Links` a batch, with ±1/(N_ab k) as values.
+    State: 48·k bytes a query and pair."""
 
     queries: Queries
     membership: relief.PairMembership
@@ -64,14 +66,15 @@ class PairNearest(Statistic, layout="identified", divisible=False):
         ]
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        every = self._empty() if state is None else self._neighbours(state)
+        by_batch = self._empty() if state is None else self._neighbours(state)
         for rows in self.queries.geometry.chunks(block.known()):
-            for batch, best in zip(self.queries.batches(), every, strict=True):
+            for batch, pairs in zip(self.queries.batches(), by_batch, strict=True):
                 for tile, _ in tiles(batch, rows, PAIR_TILE):
-                    best.update(tile)
-        return Nearest.stacked(
-            [Nearest(0, self.k), *(nearest for each in every for nearest in each.best.values())]
-        ).state()
+                    pairs.update(tile)
+        parts = [Nearest(0, self.k)]
+        for pairs in by_batch:
+            parts += pairs.best.values()
+        return Nearest.stacked(parts).state()
 
     def merge(self, left: State, right: State) -> State:
         return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
@@ -80,37 +83,37 @@ class PairNearest(Statistic, layout="identified", divisible=False):
         return [best.links(self.sizes) for best in self._neighbours(state)]
 
     def _neighbours(self, state: State) -> list[relief.PairNeighbours]:
-        every, first = self._empty(), 0
-        for each in every:
-            for pair, nearest in each.best.items():
+        by_batch = self._empty()
+        first = 0
+        for pairs in by_batch:
+            for pair, nearest in pairs.best.items():
                 part = slice(first, first + len(nearest.ids))
-                each.best[pair] = Nearest.from_state(
-                    {name: value[part] for name, value in state.items()}
-                )
+                values = {name: value[part] for name, value in state.items()}
+                pairs.best[pair] = Nearest.from_state(values)
                 first = part.stop
-        return every
+        return by_batch
 
     def state_bytes(self, profile: Profile) -> int:
-        return 48 * self.k * sum(
-            len(rows) for best in self._empty() for rows in best.rows.values()
-        ) + envelope(3)
+        rows = sum(len(rows) for best in self._empty() for rows in best.rows.values())
+        return 48 * self.k * rows + envelope(3)
 
 
 @dataclass
 class LinkDifferences(Statistic, layout="identified", quantised=True):
     """Pass B: (w, v) Σ_t values_t |x_anchor − x_neighbour| over links, in units of 2⁻⁵² Σ_t
-    |values_t|. State: 8·w·v bytes."""
+    |values_t|.
+
+    State: 8·w·v bytes."""
 
     queries: Queries
     links: list[relief.Links]
     width: int
 
     def partial(self, block: Block, profile: Profile) -> State:
-        total, scale = (
-            np.zeros((self.width, len(self.queries.geometry.varying)), np.int64),
-            relief.whole_scale(self.links),
-        )
-        for rows in self.queries.geometry.chunks(block.known()):
+        geometry = self.queries.geometry
+        total = np.zeros((self.width, len(geometry.varying)), np.int64)
+        scale = relief.whole_scale(self.links)
+        for rows in geometry.chunks(block.known()):
             for batch, links in zip(self.queries.batches(), self.links, strict=True):
                 total += links.differences(batch, rows, scale)
         return {"differences": total}
@@ -154,8 +157,10 @@ class ReliefF(AnchoredMethod):
                 return self._hamming(engine, p, geometry, members, block)
             pairs = relief.label_pairs(members, sets.counts, p["k"])
             if not len(pairs):
-                told = f"no two labels have {p['k'] + 1} rows each with the one and not the other"
-                raise DataError(f"{told}: lower k, or use mode='hamming'")
+                raise DataError(
+                    f"no two labels have {p['k'] + 1} rows each with the one and not the other: "
+                    "lower k, or use mode='hamming'"
+                )
             membership = relief.PairMembership(members, pairs)
             codes = np.searchsorted(sets.hashes, block.labelset_hash)
             sizes = membership.sizes(np.bincount(codes, minlength=len(sets.counts)))
@@ -165,29 +170,31 @@ class ReliefF(AnchoredMethod):
                 (links,) = engine.run(PairNearest(queries, membership, sizes, p["k"]), keep=False)
                 (differences,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
                 total += differences[0]
-            details = {"anchors": block.n, "label_pairs": len(pairs)}
-            return Scores.of_varying(
-                total, geometry.positions, engine.num_features, details=details
-            )
+        details = {"anchors": block.n, "label_pairs": len(pairs)}
+        return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
 
     def _hamming(
         self, engine: Engine, p: Values, geometry: Geometry, members: sp.csr_matrix, block: Block
     ) -> Scores:
         (best,) = neighbours.nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
         near = neighbours.rows_by_id(engine, best.ids[best.ids != NONE])
-        of_near = geometry.points(near).labelset_codes
-        codes = of_near[np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)]
-        differences, weights, first = np.zeros((2, len(geometry.varying))), np.zeros(2), 0
+        codes_of_near = geometry.points(near).labelset_codes
+        positions = np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)
+        codes = codes_of_near[positions]
+        differences = np.zeros((2, len(geometry.varying)))
+        weights = np.zeros(2)
+        first = 0
         for wave in neighbours.waves(block):
             queries = Queries(wave, geometry)
             links: list[relief.Links] = []
             for batch in queries.batches():
                 part = slice(first, first + len(batch))
-                some = Nearest.from_state(
+                nearest = Nearest.from_state(
                     {name: value[part] for name, value in best.state().items()}
                 )
-                links.append(relief.hamming_links(some, batch.labelset_codes, codes[part], members))
-                weights += links[-1].values.sum(axis=0)
+                link = relief.hamming_links(nearest, batch.labelset_codes, codes[part], members)
+                links.append(link)
+                weights += link.values.sum(axis=0)
                 first += len(batch)
             differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
         scores = relief.hamming_scores({"differences": differences, "weights": weights})

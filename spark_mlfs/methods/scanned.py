@@ -14,9 +14,11 @@ from ..statistics.base import Statistic
 
 
 def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[..., Any]:
-    """Return what scans the rows: `scan(statistic, W, b)` the result of ``statistic(weights,
-    intercept)`` for W (v, q) and b (q,) in the coordinates of the view, or None for both, given
-    those of unscaled features about their provisional centre."""
+    """Return a function that scans the rows once.
+
+    ``scan(statistic, W, b)`` is the result of ``statistic(weights, intercept)``, which are W (v, q)
+    and b (q,), in the coordinates of the view, for unscaled features about their provisional
+    centre. W and b may be None, both."""
     scans = itertools.count(1)
 
     def scan(

@@ -14,8 +14,9 @@ from ..statistics.moments import Moments
 
 @dataclass(frozen=True)
 class Scatter(Reduction):
-    """Between and within the groups from the `first` on, `count` of them (None: all), about their
-    mean or that of all rows."""
+    """The scatter between and within `count` groups (None: all) from the `first` on.
+
+    It is about the mean of these groups, or with `about_all` about that of all rows."""
 
     first: int = 0
     count: int | None = None
@@ -23,7 +24,9 @@ class Scatter(Reduction):
 
     def __call__(self, m: Moments | PairMoments) -> np.ndarray:
         if isinstance(m, PairMoments):
-            return np.stack(stored_scatter(m, m.all_total / m.rows.n if self.about_all else None))
-        part = slice(self.first, None if self.count is None else self.first + self.count)
+            centre = m.all_total / m.rows.n if self.about_all else None
+            return np.stack(stored_scatter(m, centre))
+        last = None if self.count is None else self.first + self.count
+        groups = slice(self.first, last)
         centre = m.total[0] / m.count[0] if self.about_all else None  # group 0 is all rows then
-        return np.stack(class_scatter(m.count[part], m.total[part], m.square[part], centre))
+        return np.stack(class_scatter(m.count[groups], m.total[groups], m.square[groups], centre))

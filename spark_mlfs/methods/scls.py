@@ -29,7 +29,8 @@ class SCLS(GreedyCountingMethod):
     parameters = BY_LABEL
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
-        relevance, entropy = counting.relevance, counting.entropy
+        relevance = counting.relevance
+        entropy = counting.entropy
 
         def term(s: int, conditional: np.ndarray, pair: np.ndarray) -> np.ndarray:
             # a varying feature may still fall into one bin: it tells nothing and scores 0

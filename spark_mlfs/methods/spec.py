@@ -59,6 +59,5 @@ class SPEC(Method):
         varying = np.flatnonzero(high > low)
         with one_thread():
             sums = spec.PowerSums(m.count, m.total[:, varying], m.square[:, varying])
-            return Scores.of_varying(
-                spec.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.num_features
-            )
+            scores = spec.spec_scores(sums, table, p["criterion"], p["k"])
+        return Scores.of_varying(scores, varying, engine.num_features)
