@@ -207,7 +207,7 @@ def _record(
         "repeat": split.repeat,
         "fold": split.fold,
     }
-    journal.done(number, entry | result)
+    journal.mark_done(number, entry | result)
     if progress:
         progress(f"trials ({data})", len(journal.parts), journal.total)
 

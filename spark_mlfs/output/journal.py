@@ -205,7 +205,7 @@ class Journal:
             aside.rename(home)
         return target
 
-    def done(self, number: int, entry: dict[str, Any]) -> None:
+    def mark_done(self, number: int, entry: dict[str, Any]) -> None:
         self.put("_parts", number, {"part": number, **entry})
         self.parts[number] = {"part": number, **entry}
 

@@ -1,4 +1,4 @@
-"""A saved pipeline whose last stage is a classifier, and what its stages are told, whichever engine
+"""A saved pipeline whose last stage is a classifier, and the Params of its stages, whichever engine
 applies them."""
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from ..read.words import PATTERN, WordCounts
 
 
 @dataclass(frozen=True)
-class Described:
-    """A stage by its class and its Params; `vocabulary` of one that counts words in this process,
-    `fitted` the stage itself: of this process, where it is one of ours that was fitted."""
+class StageDescription:
+    """A stage by its class (`kind`) and its Params.
+
+    `vocabulary` is that of one that counts words in this process; `fitted` the stage itself, of
+    this process, where it is one of ours that was fitted."""
 
     kind: str
     params: Mapping[str, Any]
@@ -34,159 +36,165 @@ class Described:
     fitted: Any = None
 
 
-def described(stage: Any) -> Described:
-    """Return what a stage of Spark's is told."""
-    if isinstance(stage, Described):
+def describe(stage: Any) -> StageDescription:
+    """Return the class and the Params of a stage of Spark's."""
+    if isinstance(stage, StageDescription):
         return stage
-    kind, params = (
-        type(stage).__name__,
-        {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)},
-    )
-    return Described(kind, params, fitted=stage)
+    params = {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)}
+    return StageDescription(type(stage).__name__, params, fitted=stage)
 
 
-def is_own_sql(stage: Any) -> bool:
-    """Whether a stage is SQL of the user's, which may read any column."""
-    stage = described(stage)
-    return (
-        stage.kind == "SQLTransformer"
-        and _OWN.fullmatch(stage.params.get("statement") or "") is None
-    )
+def is_user_sql(stage: Any) -> bool:
+    """Return whether a stage is SQL of the user's, which may read any column."""
+    stage = describe(stage)
+    if stage.kind != "SQLTransformer":
+        return False
+    return _OUR_SQL.fullmatch(stage.params.get("statement") or "") is None
 
 
-def columns_of_sql(stage: Described) -> tuple[list[str], list[str]]:
+def columns_of_sql(stage: StageDescription) -> tuple[list[str], list[str]]:
     """Return the columns that a stage of this library's SQL reads, and those that it makes."""
-    own = _OWN.fullmatch(stage.params["statement"])
-    assert own is not None
-    return [
-        name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])
-    ], re.findall(r" AS (\w+)", own[1])
+    match = _OUR_SQL.fullmatch(stage.params["statement"])
+    assert match is not None
+    expressions = match[1]
+    columns = re.findall(r"`((?:[^`]|``)+)`", expressions)
+    outputs = re.findall(r" AS (\w+)", expressions)
+    return [name.replace("``", "`") for name in columns], outputs
 
 
 STATE = "_state"  # of an encoder among its Params: what is saved beside them
-_OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
+_OUR_SQL = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
 
 
 def label_encoding(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, list[Any]]:
-    """Return how a column tells the labels called `names`: True and what stands for each in an
-    array of those a row has, or False and the place of each among its values; no places where these
-    are as many, in this order."""
-    kind, own = kinds_of(frame)[labels], attribute_names(frame, labels)
-    if kind.element is not None and kind.element.text:
+    """Return how a column holds the labels called `names`.
+
+    True and what stands for each in an array of those a row has, or False and the place of each
+    among its values; no places where these are as many, in this order."""
+    kind = kinds_of(frame)[labels]
+    column_names = attribute_names(frame, labels)
+    element = kind.element
+    if element is not None and element.text:
         return True, list(names)
-    if (
-        kind.element is not None
-        and kind.element.integer
-        and label_source(frame, labels)[0].kind == "ids"
-    ):
-        if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
+    if element is not None and element.integer and label_source(frame, labels)[0].kind == "ids":
+        if column_names is not None:
+            return True, [column_names.index(name) for name in names]
+        if list(names) != [f"label_{j}" for j in range(len(names))]:
             raise DataError(
                 f"labels: column {labels!r} holds numbers, the model predicts labels by name, such "
                 f"as {names[0]!r}"
             )
-        return True, [j if own is None else own.index(name) for j, name in enumerate(names)]
-    absent = [name for name in names if own is not None and name not in own]
-    if own is not None and absent:
-        raise DataError(
-            f"labels: the model predicts {absent[0]!r}, which the data do not have; they have "
-            f"{', '.join(own[:12])}"
-        )
-    return False, [] if own is None else [own.index(name) for name in names]
+        return True, list(range(len(names)))
+    if column_names is None:
+        return False, []
+    for name in names:
+        if name not in column_names:
+            raise DataError(
+                f"labels: the model predicts {name!r}, which the data do not have; they have "
+                f"{', '.join(column_names[:12])}"
+            )
+    return False, [column_names.index(name) for name in names]
+
+
+Stages = list[tuple[str, dict[str, Any]]]  # of each its kind and Params
 
 
 def column_stages(
     source: Any, format: str, options: Mapping[str, Any], selection: Any, spark_ml: bool
-) -> tuple[list[tuple[str, dict[str, Any]]], str]:
-    """Return the stages (kind and Params) that make features of a table's own columns as the reader
-    did, and the column they give: of columns of numbers, texts and dates the selected ones. Words
-    are counted by Spark ML's stages if these are there."""
-    names = selection.featureNames
+) -> tuple[Stages, str]:
+    """Return the stages that make features of a table's own columns, and the column they give.
+
+    They make them as the reader did; of columns of numbers, texts and dates the selected ones.
+    Words are counted by Spark ML's stages if these are there."""
     if source is None:
         return [], FEATURES
     if format == "files":
-        encoder = encoder_of({"features": "image", "feature_options": None, **options})
-        with suppress(
-            ParameterError, NotInstalledError
-        ):  # of what it makes only that is computed which is kept
-            encoder = encoder.pruned([str(name) for name in selection.selectedFeatureNames])
-        told = {p.camel: encoder.parameters[p.name] for p in encoder.encoder.parameters} | {
-            STATE: encoder.state
-        }
-        where = {"inputCol": CONTENT, "outputCol": FEATURES, "reasonCol": REASON}
-        return [(ENCODERS.class_name(encoder.encoder.name), {**where, **told})], FEATURES
+        return _encoder_stages(options, selection), FEATURES
     if format == "text":
-        column, binary = (
-            columns_of(source, options["text"], "text")[0],
-            bool(options.get("binary", False)),
-        )
-        pattern, stop_words = options.get("pattern", PATTERN), options.get("stop_words")
-        counter = {"outputCol": "counts", "vocabulary": names, "binary": binary}
-        if not spark_ml:
-            stop = sorted(python_stop_words(pattern, stop_words))
-            return [("WordCounter", {"inputCol": column, "stopWords": stop, **counter})], "counts"
-        no_null = {"statement": f"SELECT *, coalesce({quoted(column)}, '') AS _text FROM __THIS__"}
-        stages, tokens = word_stages("_text", pattern, stop_words)
-        words = [(stage.kind, dict(stage.params)) for stage in map(described, stages)]
-        return [
-            ("SQLTransformer", no_null),
-            *words,
-            ("CountVectorizerModel", {"inputCol": tokens, **counter}),
-        ], "counts"
+        return _word_stages(source, options, selection.featureNames, spark_ml), "counts"
     identity = [options["id"]] if options.get("id") else []
     labels = columns_of(source, options["labels"], "labels", identity)
     columns = columns_of(source, options["features"], "features", [*identity, *labels])
     facts = selection._extra.get(CATEGORIES)
     if len(columns) > 1 or facts or kinds_of(source)[columns[0]].number:
-        kept = selection.columns_needed(columns)  # others may be absent from later tables
-        told = {CATEGORIES: facts} if facts else {}
-        return [
-            ("ColumnGatherer", {"inputCols": kept, "outputCol": "gathered", **told})
-        ], "gathered"
-    if not set(columns[0]) & set(".`"):
-        return [], columns[0]
+        inputs = selection.columns_needed(columns)  # others may be absent from later tables
+        categories = {CATEGORIES: facts} if facts else {}
+        gatherer = {"inputCols": inputs, "outputCol": "gathered", **categories}
+        return [("ColumnGatherer", gatherer)], "gathered"
+    column = columns[0]
+    if not set(column) & set(".`"):
+        return [], column
     # Spark ML takes a dot for a field of a struct.
+    renaming = {"statement": f"SELECT *, {quoted(column)} AS gathered FROM __THIS__"}
+    return [("SQLTransformer", renaming)], "gathered"
+
+
+def _encoder_stages(options: Mapping[str, Any], selection: Any) -> Stages:
+    reader_options = {"features": "image", "feature_options": None, **options}
+    encoder = encoder_of(reader_options)
+    # of the encoder's features only those that stay are computed
+    with suppress(ParameterError, NotInstalledError):
+        encoder = encoder.pruned([str(name) for name in selection.selectedFeatureNames])
+    params: dict[str, Any] = {"inputCol": CONTENT, "outputCol": FEATURES, "reasonCol": REASON}
+    for p in encoder.encoder.parameters:
+        params[p.camel] = encoder.parameters[p.name]
+    params[STATE] = encoder.state
+    return [(ENCODERS.class_name(encoder.encoder.name), params)]
+
+
+def _word_stages(
+    source: Any, options: Mapping[str, Any], names: Sequence[str], spark_ml: bool
+) -> Stages:
+    column = columns_of(source, options["text"], "text")[0]
+    pattern = options.get("pattern", PATTERN)
+    stop_words = options.get("stop_words")
+    binary = bool(options.get("binary", False))
+    counter = {"outputCol": "counts", "vocabulary": names, "binary": binary}
+    if not spark_ml:
+        words = sorted(python_stop_words(pattern, stop_words))
+        return [("WordCounter", {"inputCol": column, "stopWords": words, **counter})]
+    no_null = {"statement": f"SELECT *, coalesce({quoted(column)}, '') AS _text FROM __THIS__"}
+    splitting, tokens = word_stages("_text", pattern, stop_words)
     return [
-        (
-            "SQLTransformer",
-            {"statement": f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__"},
-        )
-    ], "gathered"
+        ("SQLTransformer", no_null),
+        *((stage.kind, dict(stage.params)) for stage in map(describe, splitting)),
+        ("CountVectorizerModel", {"inputCol": tokens, **counter}),
+    ]
 
 
 def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
-    """The column whose words the stages count, and what counts the same; None for other stages than
-    ours or Spark ML's."""
+    """Return the column whose words the stages count, and what counts the same.
+
+    None for other stages than ours or Spark ML's."""
     if not stages:
         return None
-    split, *removers, counter = map(described, stages if len(stages) > 1 else [*stages, *stages])
-    told = counter.params
+    counter = describe(stages[-1])
+    params = counter.params
     if len(stages) == 1 and counter.kind == "WordCounter":
-        return told["inputCol"], WordCounts(
-            tuple(told["vocabulary"]), told["binary"], frozenset(told["stopWords"])
+        words = WordCounts(
+            tuple(params["vocabulary"]), params["binary"], frozenset(params["stopWords"])
         )
-    if (
-        split.kind != "RegexTokenizer"
-        or counter.kind != "CountVectorizerModel"
-        or len(removers) > 1
-    ):
+        return params["inputCol"], words
+    split = describe(stages[0])
+    removers = stages[1:-1]
+    if split.kind != "RegexTokenizer" or counter.kind != "CountVectorizerModel":
         return None
     usual = {"pattern": PATTERN, "gaps": True, "toLowercase": True, "minTokenLength": 1}
-    as_usual = {name: split.params[name] for name in usual} == usual
-    stop: frozenset[str] = frozenset()
-    column = split.params["outputCol"]
-    for remover in removers:
-        as_usual = (
-            as_usual and remover.kind == "StopWordsRemover" and remover.params["inputCol"] == column
-        )
-        if as_usual:
-            words = remover.params["stopWords"]
-            stop = frozenset(words if remover.params["caseSensitive"] else map(str.lower, words))
-            column = remover.params["outputCol"]
-    if not as_usual or told["inputCol"] != column or told["minTF"] != 1.0:
+    if len(removers) > 1 or {name: split.params[name] for name in usual} != usual:
         return None
-    return split.params["inputCol"], WordCounts(
-        tuple(counter.vocabulary or counter.fitted.vocabulary), told["binary"], stop
-    )
+    stop_words: frozenset[str] = frozenset()
+    column = split.params["outputCol"]
+    for remover in map(describe, removers):
+        if remover.kind != "StopWordsRemover" or remover.params["inputCol"] != column:
+            return None
+        stop_words = frozenset(remover.params["stopWords"])
+        if not remover.params["caseSensitive"]:
+            stop_words = frozenset(map(str.lower, stop_words))
+        column = remover.params["outputCol"]
+    if params["inputCol"] != column or params["minTF"] != 1.0:
+        return None
+    vocabulary = counter.vocabulary or counter.fitted.vocabulary
+    return split.params["inputCol"], WordCounts(tuple(vocabulary), params["binary"], stop_words)
 
 
 @dataclass
@@ -198,30 +206,27 @@ class SavedPipeline:
 
     @property
     def kinds(self) -> list[str]:
-        return [described(stage).kind for stage in self.stages]
+        return [describe(stage).kind for stage in self.stages]
 
     @cached_property
-    def encoder(self) -> tuple[Described, EncodeCells] | None:
-        """The stage in front that encodes files, and what it does; None where there is none."""
-        first = described(self.stages[0])
+    def encoder(self) -> tuple[StageDescription, EncodeCells] | None:
+        """Return the stage in front that encodes files, and its encoder; None for none."""
+        first = describe(self.stages[0])
         name = encoder_of_class(first.kind)
         if name is None:
             return None
         if first.fitted is not None:  # of Spark's
             return first, first.fitted._encoder()
-        own = {
-            p.name: first.params[p.camel]
-            for p in ENCODERS[name].parameters
-            if p.camel in first.params
-        }
-        return first, EncodeCells.of(name, own, first.params.get(STATE), f"the saved {first.kind}")
+        known = [p for p in ENCODERS[name].parameters if p.camel in first.params]
+        parameters = {p.name: first.params[p.camel] for p in known}
+        state = first.params.get(STATE)
+        return first, EncodeCells.of(name, parameters, state, f"the saved {first.kind}")
 
     @property
     def first(self) -> Any:
-        """The first stage that was fitted on features."""
-        return next(
-            fitted for stage in self.stages if hasattr(fitted := described(stage).fitted, "fill")
-        )
+        """Return the first stage that was fitted on features."""
+        fitted = (describe(stage).fitted for stage in self.stages)
+        return next(stage for stage in fitted if hasattr(stage, "fill"))
 
     @property
     def width(self) -> int:
@@ -229,79 +234,92 @@ class SavedPipeline:
 
     @property
     def classifier(self) -> Any:
-        return described(self.stages[-1]).fitted
+        return describe(self.stages[-1]).fitted
 
     def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a reader of rows that are no table: missing values are left to the
-        pipeline, if it fills them."""
-        return (
-            dict(options) if tabular(format) else dict(self.first.reader_options(format, options))
-        )
+        """Return the options of a reader of rows that are no table.
+
+        Missing values are left to the pipeline, if it fills them."""
+        if tabular(format):
+            return dict(options)
+        return dict(self.first.reader_options(format, options))
 
     def columns_read(self) -> list[str]:
-        """The columns that the pipeline needs and does not make, up to the first stage of the
-        user's own SQL."""
-        made: set[str] = set()
-        wanted: list[str] = []
-        for stage in map(described, self.stages):
-            if is_own_sql(stage):
+        """Return the columns that the pipeline needs and does not make.
+
+        What follows the first stage of the user's own SQL is left out."""
+        outputs: set[str] = set()
+        columns: list[str] = []
+        for stage in map(describe, self.stages):
+            if is_user_sql(stage):
                 break
             if stage.kind == "SQLTransformer":
-                names, outputs = columns_of_sql(stage)
+                stage_inputs, stage_outputs = columns_of_sql(stage)
             else:
-                given = stage.params
-                names = [given[n] for n in ("inputCol", "featuresCol") if given.get(n)] + list(
-                    given.get("inputCols") or []
-                )
-                outputs = [given[n] for n in ("outputCol",) if given.get(n)] + list(
-                    given.get("outputCols") or []
-                )
-            wanted += [name for name in names if name not in made and name not in wanted]
-            made.update(outputs)
-        return wanted
+                stage_inputs = _columns_in(stage, "inputCol", "featuresCol", "inputCols")
+                stage_outputs = _columns_in(stage, "outputCol", "outputCols")
+            known = {*columns, *outputs}
+            columns += [name for name in stage_inputs if name not in known]
+            outputs.update(stage_outputs)
+        return columns
 
     def text_read(self, frame: Any) -> str | None:
-        """The one column of `frame` that the pipeline reads, if it holds texts."""
-        read, kinds = self.columns_read(), kinds_of(frame)
-        return read[0] if len(read) == 1 and read[0] in kinds and kinds[read[0]].text else None
+        """Return the only column of `frame` that the pipeline reads, if it holds texts."""
+        columns = self.columns_read()
+        if len(columns) != 1:
+            return None
+        kind = kinds_of(frame).get(columns[0])
+        return columns[0] if kind is not None and kind.text else None
 
     def small_batches(self, frame: Any) -> AbstractContextManager[None]:
-        """Around the work on rows like those of `frame`."""
+        """Surround the work on rows like those of `frame`."""
         raise NotImplementedError
 
-    def evaluated(self, frame: Any, labels: str, id: str | None, shown: str | None = None) -> Any:
-        """Of every row the column `labels`, null where it cannot be read, and two lists: the
-        predicted labels, and their scores. Messages call a row by the column `id`. `shown` adds
-        what the row is called, and the beginning of this text, where it is another column than
+    def predict_with_truth(
+        self, frame: Any, labels: str, id: str | None, shown: str | None = None
+    ) -> Any:
+        """Return of every row the column `labels` and two lists: predicted labels, and scores.
+
+        `labels` is null where a row cannot be read. Messages call a row by the column `id`. `shown`
+        adds what the row is called, and the beginning of this text, where it is another column than
         `id`."""
         raise NotImplementedError
 
-    def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **how: Any) -> Any:
-        """The kept columns, tags and scores of every row; where a kept column has one of these
-        names, ``predicted_tags`` and ``predicted_scores``. Messages call a row by the first kept
-        column, if it is `named`. `explain` adds ``best_passages``: for each tag the passage of so
-        many words that alone scores highest for it."""
+    def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **settings: Any) -> Any:
+        """Return the columns `keep`, tags and scores of every row.
+
+        Where a kept column has one of these names, they are called ``predicted_tags`` and
+        ``predicted_scores``. Messages call a row by the first kept column, if it is `named`.
+        `explain` adds ``best_passages``: for each tag the passage of so many words that alone
+        scores highest for it."""
         raise NotImplementedError
 
-    def check(self, shown: Any, where: str, keep: Sequence[str], **how: Any) -> None:
-        """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is
-        run."""
+    def check(self, frame: Any, path: str, keep: Sequence[str], **settings: Any) -> None:
+        """Raise `DataError` where a corpus lacks a column that the pipeline reads; run nothing."""
         for name in self.columns_read():
-            if name not in shown.columns and name.partition(".")[0] not in shown.columns:
+            if name not in frame.columns and name.partition(".")[0] not in frame.columns:
                 raise DataError(
-                    f"{where}: no column {name!r}, which the saved pipeline reads: "
-                    f"{near(name, shown.columns)}; score a table that has the columns of the one "
+                    f"{path}: no column {name!r}, which the saved pipeline reads: "
+                    f"{near(name, frame.columns)}; score a table that has the columns of the one "
                     "it was fitted on"
                 )
 
 
-def refuse_absent(where: str, kind: str | None = None) -> ParameterError:
-    """Return the error for a place with no pipeline, or with something else, of the class
-    `kind`."""
+def _columns_in(stage: StageDescription, *params: str) -> list[str]:
+    """Return the columns that these Params of a stage name, each one or several."""
+    columns: list[str] = []
+    for param in params:
+        value = stage.params.get(param) or []
+        columns += [value] if isinstance(value, str) else value
+    return columns
+
+
+def refuse_absent(path: str, kind: str | None = None) -> ParameterError:
+    """Return the error for a place with no pipeline, or with something else, of class `kind`."""
     if kind is not None:
         kind = kind.rsplit(".", 1)[-1]
         return ParameterError(
-            f"{where} holds {kind}, which predicts no labels: end the pipeline with a classifier"
+            f"{path} holds {kind}, which predicts no labels: end the pipeline with a classifier"
         )
     remedy = "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
-    return ParameterError(f"no saved pipeline at {where}; {remedy}")
+    return ParameterError(f"no saved pipeline at {path}; {remedy}")

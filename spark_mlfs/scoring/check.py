@@ -1,5 +1,5 @@
-"""How good a saved pipeline is on rows whose labels are known: one pass, nothing but sums comes to
-the driver."""
+"""How good a saved pipeline is on rows whose labels are known: one pass, and only sums come to the
+driver."""
 
 from __future__ import annotations
 
@@ -26,29 +26,26 @@ from .base import SavedPipeline, label_encoding
 
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
-CELLS = (
-    1 << 14
-)  # labels times steps between two powers of two: of more labels histograms are coarser
-RANKS = 20  # labels of a row, best first, that are told apart
+# labels times steps between two powers of two: of more labels histograms are coarser
+CELLS = 1 << 14
+RANKS = 20  # labels of a row, best first, that are counted apart
 MERGERS = 16  # states that the driver takes at most, where they have histograms
-NO_CELLS, NOBODY = np.zeros((3, 0), np.int64), RowNames()
+NO_CELLS = np.zeros((3, 0), np.int64)
+NO_NAMES = RowNames()
 SUMS: dict[str, Any] = {"sums": Sums, "at_k": SumsAtK}
-SIDES = (
-    "surest",
-    "least sure",
-    "given wrongly",
-    "missed",
-)  # of a label: two of those given it rightly, then those wrong
+# of a label: two of the rows given it rightly, then those wrong
+SIDES = ("surest", "least sure", "given wrongly", "missed")
 
 
 @dataclass
 class Measured:
-    """Result of a pass. `sums` of the metrics; `at_k` of those of the 1, 3 and 5 best scores;
-    `untagged` rows that get no label; `best` (2, b) of each value (its first bits) how often it is
-    a row's best score; rows with an unknown label are in `left_out` only. Where they are asked for:
-    `cells` (3, c) of label and score as one number, how many rows have it, how many of these truly;
-    `ranks` (2, ranks, q) the same of a label's rank in a row; and `ends`, of some labels the rows
-    on each of `SIDES`."""
+    """Result of a pass, which adds up.
+
+    `sums` of the metrics; `at_k` of those of the 1, 3 and 5 best scores; `untagged` rows that get
+    no label; `best` (2, b) of each value (its first bits) how often it is a row's best score; rows
+    with an unknown label are in `left_out` only. Of a pass with curves: `cells` (3, c) of label and
+    score as one number, how many rows have it, how many of these truly; `ranks` (2, ranks, q) the
+    same of a label's rank in a row; and `ends`, of pictured labels the rows on each of `SIDES`."""
 
     sums: Sums
     at_k: SumsAtK
@@ -65,104 +62,119 @@ class Measured:
             name: getattr(self, name) + getattr(other, name) for name in plain
         }
         for name in ("best", "cells"):
-            values[name] = _summed(
-                np.concatenate([getattr(self, name), getattr(other, name)], axis=1)
-            )
+            both = np.concatenate([getattr(self, name), getattr(other, name)], axis=1)
+            values[name] = _summed(both)
         values["ends"] = [
             largest_rows([*a, *b]) for a, b in zip(self.ends, other.ends, strict=True)
         ]
         return Measured(**values)
 
     def encode(self) -> bytearray:
-        of = {name: np.frombuffer(bytes(getattr(self, name).encode()), np.uint8) for name in SUMS}
-        return encode({**vars(self), **of})
+        encoded = {name: bytes(getattr(self, name).encode()) for name in SUMS}
+        arrays = {name: np.frombuffer(data, np.uint8) for name, data in encoded.items()}
+        return encode({**vars(self), **arrays})
 
     @staticmethod
     def decode(data: bytes) -> Measured:
         state = decode(data)
-        return Measured(
-            **{**state, **{name: of.decode(state[name].tobytes()) for name, of in SUMS.items()}}
-        )
+        for name, kind in SUMS.items():
+            state[name] = kind.decode(state[name].tobytes())
+        return Measured(**state)
 
     @property
     def rows(self) -> int:
         return int(self.sums.counts[0])
 
     def metrics(self) -> dict[str, float]:
-        """The standard metrics, and precision and gain at 1, 3, 5 where there are so many
-        labels."""
-        return {**self.sums.metrics(), **self.at_k.metrics([k for k in AT if k <= self.sums.q])}
+        """Return the standard metrics, and precision and gain at 1, 3, 5 best labels.
+
+        The latter where there are so many labels."""
+        ks = [k for k in AT if k <= self.sums.q]
+        return {**self.sums.metrics(), **self.at_k.metrics(ks)}
 
     def threshold(self, share: float) -> float:
-        """The largest of the histogram's values that at most such a share of the rows stays below
-        with every score."""
+        """Return the largest value that at most such a share of the rows stays below.
+
+        It is one of the histogram's; a row stays below with every score."""
         keys, counts = self.best
         first = int(np.searchsorted(counts.cumsum(), share * self.rows, side="right"))
         return value_of(keys[min(first, len(keys) - 1)])
 
     def by_threshold(self, label: int | None = None) -> np.ndarray:
-        """(4, n) thresholds, rising, and precision, recall and F1 of giving rows that score so much
-        a label (None: every one)."""
-        cells = self.cells if label is None else self.cells[:, self.cells[0] >> BITS == label]
-        keys, *counts = _summed(np.vstack([cells[0] & (1 << BITS) - 1, cells[1:]]))
-        given, hit = (count[::-1].cumsum()[::-1] for count in counts)
-        return np.vstack(
-            [[value_of(key - (1 << BITS - 1)) for key in keys], self._rates(given, hit, label)]
-        )
+        """Return thresholds, rising, with precision, recall and F1: (4, n).
+
+        They are those of giving rows that score so much a label (None: every one)."""
+        cells = self.cells
+        if label is not None:
+            cells = cells[:, cells[0] >> BITS == label]
+        keys_in_label = cells[0] & (1 << BITS) - 1
+        keys, rows, true_rows = _summed(np.vstack([keys_in_label, cells[1:]]))
+        labelled = rows[::-1].cumsum()[::-1]
+        hits = true_rows[::-1].cumsum()[::-1]
+        thresholds = [value_of(key - (1 << BITS - 1)) for key in keys]
+        return np.vstack([thresholds, self._rates(labelled, hits, label)])
 
     def by_count(self, label: int | None = None) -> np.ndarray:
-        """(3, n) precision, recall and F1 of giving a row its best label, its two best, ...; of one
-        label or of all."""
-        given, hit = (
-            self.ranks[:, :, slice(None) if label is None else [label]].sum(axis=2).cumsum(axis=1)
-        )
-        return self._rates(given, hit, label)
+        """Return precision, recall and F1 of giving a row its n best labels: (3, n).
 
-    def _rates(self, given: np.ndarray, hit: np.ndarray, label: int | None) -> np.ndarray:
-        true = self.sums.labels[2].sum() if label is None else self.sums.labels[2, label]
-        return np.array(
-            [hit / np.maximum(given, 1), hit / max(true, 1), 2 * hit / np.maximum(given + true, 1)]
-        )
+        They are those of one label or of all (None)."""
+        labels = slice(None) if label is None else [label]
+        labelled, hits = self.ranks[:, :, labels].sum(axis=2).cumsum(axis=1)
+        return self._rates(labelled, hits, label)
+
+    def _rates(self, labelled: np.ndarray, hits: np.ndarray, label: int | None) -> np.ndarray:
+        true_rows = self.sums.labels[2]
+        true = true_rows.sum() if label is None else true_rows[label]
+        precision = hits / np.maximum(labelled, 1)
+        recall = hits / max(true, 1)
+        f1 = 2 * hits / np.maximum(labelled + true, 1)
+        return np.array([precision, recall, f1])
 
 
 def _summed(cells: np.ndarray) -> np.ndarray:
-    """Columns of a key and counts: each key once, rising, its counts added up."""
+    """Add up the counts of each key: (rows, c) of a key and counts; the keys come out rising."""
     keys, place = np.unique(cells[0], return_inverse=True)
-    counts = [
-        np.bincount(place, count, len(keys)).astype(np.int64) for count in cells[1:]
-    ]  # of rows: exact in float64
+    # counts of rows: exact in float64
+    counts = [np.bincount(place, count, len(keys)).astype(np.int64) for count in cells[1:]]
     return np.array([keys, *counts])
 
 
 def _counted(keys: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """`Measured.cells` of the keys (n, q) of scores and the truth (n, q)."""
+    """Count `Measured.cells` of the keys (n, q) of scores and the truth (n, q)."""
     if not keys.size:
         return NO_CELLS
-    labels, distinct = np.arange(keys.shape[1]), np.flatnonzero(np.bincount(keys.ravel()))
+    labels = np.arange(keys.shape[1])
+    distinct = np.flatnonzero(np.bincount(keys.ravel()))
     if len(distinct) * len(labels) > 4 * keys.size:  # scores far apart, each of few rows
-        return _summed(
-            np.array([(keys + (labels << BITS)).ravel(), np.ones(keys.size), t.ravel()], np.int64)
-        )
+        cells = (keys + (labels << BITS)).ravel()
+        ones = np.ones(keys.size)
+        return _summed(np.array([cells, ones, t.ravel()], np.int64))
+    # a cell is a label and the place of a key among the distinct ones: a table of all is small
     code = np.zeros(distinct[-1] + 1, np.int64)
     code[distinct] = np.arange(len(distinct))
     cell = (code[keys] + len(distinct) * labels).ravel()
-    rows, true = np.bincount(cell), np.bincount(cell, t.ravel())
-    some = np.flatnonzero(rows)
-    label, which = np.divmod(some, len(distinct))
-    return np.array([(label << BITS) + distinct[which], rows[some], true[some].astype(np.int64)])
+    rows = np.bincount(cell)
+    true_rows = np.bincount(cell, t.ravel())
+    filled = np.flatnonzero(rows)
+    label, key = np.divmod(filled, len(distinct))
+    codes = (label << BITS) + distinct[key]
+    return np.array([codes, rows[filled], true_rows[filled].astype(np.int64)])
 
 
 def keys_of(scores: np.ndarray) -> np.ndarray:
-    """The first bits of float64 values as integers in their order: what lies between two is rounded
-    down."""
+    """Return the first bits of float64 values as integers in their order.
+
+    What lies between two is rounded down."""
     bits = (np.ascontiguousarray(scores, np.float64) + 0.0).view(np.int64)  # one zero
     return np.where(bits < 0, ~(bits & np.iinfo(np.int64).max), bits) >> (64 - BITS)
 
 
 def value_of(key: int) -> float:
-    """The least value of a key of `keys_of`."""
+    """Return the least value of a key of `keys_of`."""
     bits = int(key) << (64 - BITS)
-    return float(np.array(bits if bits >= 0 else ~bits | -(1 << 63), np.int64).view(np.float64))
+    if bits < 0:
+        bits = ~bits | -(1 << 63)
+    return float(np.array(bits, np.int64).view(np.float64))
 
 
 @dataclass(frozen=True)
@@ -190,57 +202,54 @@ class Check:
         with self.scorer.small_batches(frame):
             total = added(Measured.decode(bytes(row["state"])) for row in collected(states))
         if total is None or not total.rows:
-            of_files = (
-                f": give folders by label, or {option('labels_from', 'labels.csv')}"
-                if self.id == PATH
-                else ""
-            )
-            raise DataError(f"no row has all its labels known; there is nothing to check{of_files}")
+            remedy = ""
+            if self.id == PATH:
+                remedy = f": give folders by label, or {option('labels_from', 'labels.csv')}"
+            raise DataError(f"no row has all its labels known; there is nothing to check{remedy}")
         return total
 
     def states(self, frame: Any) -> Any:
-        """The states that `run` adds up, not yet computed; raises what `run` raises before it looks
-        at a row."""
+        """Return the states that `run` adds up, not yet computed.
+
+        Raises what `run` raises before it looks at a row."""
         names = self.scorer.classifier.labelNames
         check_choice(self.top_n, self.threshold, len(names))
-        rows = self.scorer.evaluated(
-            frame, self.labels, self.id or ("id" if "id" in frame.columns else None), self.shown
-        )
-        told = self.top_n is not None or self.threshold is not None
-        chosen = partial(best_labels, top_n=self.top_n, threshold=self.threshold) if told else None
+        default_id = "id" if "id" in frame.columns else None
+        id = self.id or default_id
+        rows = self.scorer.predict_with_truth(frame, self.labels, id, self.shown)
+        choose = None
+        if self.top_n is not None or self.threshold is not None:
+            choose = partial(best_labels, top_n=self.top_n, threshold=self.threshold)
         with worker_errors():
-            measure = MeasureBatches(
-                len(names),
-                chosen,
-                self.curves,
-                self.pictured(),
-                label_encoding(frame, self.labels, names),
-            )
+            encoding = label_encoding(frame, self.labels, names)
+            measure = MeasureBatches(len(names), choose, self.curves, self.pictured(), encoding)
             states = rows.mapInArrow(measure, "state binary")
             if not self.curves or isinstance(states, LocalFrame):
                 return states
             # histograms of ten thousand labels take 9 MB: what many tasks have is added up before
             # the driver takes it
-            return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(
-                merged, "state binary"
-            )
+            shares = states.repartition(MERGERS, F.xxhash64("state"))
+            return shares.mapInArrow(merged, "state binary")
 
     def pictured(self) -> list[int]:
-        """The labels, by their places, of which rows are named: those that the most rows had in
-        training."""
-        names, trained = self.scorer.classifier.labelNames, self.scorer.classifier.labelShares
-        order = sorted(range(len(names)), key=lambda j: -trained.get(names[j], 0.0))
-        return [] if self.shown is None else order[:SHOWN]
+        """Return the places of the labels of which rows are named.
+
+        They are those that the most rows had in training."""
+        if self.shown is None:
+            return []
+        names = self.scorer.classifier.labelNames
+        shares = self.scorer.classifier.labelShares
+        order = sorted(range(len(names)), key=lambda j: -shares.get(names[j], 0.0))
+        return order[:SHOWN]
 
 
 def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The states of some tasks as one."""
-    return _one(
-        Measured.decode(bytes(cell)) for batch in batches for cell in binary_cells(batch, "state")
-    )
+    """Merge the states of several tasks into one."""
+    cells = (cell for batch in batches for cell in binary_cells(batch, "state"))
+    return _total(Measured.decode(bytes(cell)) for cell in cells)
 
 
-def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
+def _total(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
     total = added(states)
     if total is not None:
         yield pa.RecordBatch.from_arrays([binary_array(total.encode())], names=["state"])
@@ -248,114 +257,117 @@ def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class MeasureBatches:
-    """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of
-    the classifier; of the labels `shown` rows are named by the two columns behind; `told` says how
-    the first column tells the truth (`label_encoding`)."""
+    """Worker side of `Check`: truth, labels and scores to a state.
+
+    `choose` gives labels instead of the classifier; of the labels `shown` rows are named by the two
+    columns behind; `encoding` is how the first column holds the truth (`label_encoding`)."""
 
     q: int
-    chosen: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]] | None
+    choose: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]] | None
     curves: bool = False
     shown: Sequence[int] = ()
-    told: tuple[bool, list[Any]] = (False, [])
+    encoding: tuple[bool, list[Any]] = (False, [])
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _one(self._states(batches))
+        return _total(self._states(batches))
 
     def _states(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Measured]:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            there = batch.column(0).is_valid().to_numpy(zero_copy_only=False)
-            kept = batch.filter(pa.array(there))
-            t, z, s = (
-                self._truth(kept.column(0)),
-                self._matrix(kept.column(1)),
-                self._matrix(kept.column(2)),
-            )
+            readable = batch.column(0).is_valid()
+            rows = batch.filter(readable)
+            t = self._truth(rows.column(0))
+            z = self._matrix(rows.column(1))
+            s = self._matrix(rows.column(2))
             known = ~np.isnan(t).any(axis=1)
-            named = (
-                (kept.column(i).filter(pa.array(known)).to_pylist() for i in (3, 4))
-                if self.shown
-                else ()
-            )
-            state = self.measured(t[known], z[known], s[known], RowNames(*named))
+            names = NO_NAMES
+            if self.shown:
+                mask = pa.array(known)
+                ids = rows.column(3).filter(mask).to_pylist()
+                names = RowNames(ids, rows.column(4).filter(mask).to_pylist())
+            state = self.measured(t[known], z[known], s[known], names)
             state.left_out = batch.num_rows - int(known.sum())
             yield state
 
     def measured(
-        self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: RowNames = NOBODY
+        self, t: np.ndarray, z: np.ndarray, s: np.ndarray, names: RowNames = NO_NAMES
     ) -> Measured:
-        """The state of rows (n, q) of truth, labels and scores."""
-        if self.chosen is not None:
-            flat, _, counts = self.chosen(z, s)
+        """Return the state of rows (n, q) of truth, labels and scores."""
+        if self.choose is not None:
+            flat, _, counts = self.choose(z, s)
             z = np.zeros(s.shape)
             z[np.repeat(np.arange(len(s)), counts), flat] = 1
         best = np.array(np.unique(keys_of(s.max(axis=1)), return_counts=True))
-        state = Measured(
-            Sums.of(t, z, s), SumsAtK.of(t, s), int((z.sum(axis=1) == 0).sum()), 0, best
-        )
+        untagged = int((z.sum(axis=1) == 0).sum())
+        state = Measured(Sums.of(t, z, s), SumsAtK.of(t, s), untagged, 0, best)
         if self.curves:
             coarse = max(0, 8 - (CELLS // self.q).bit_length() + 1)
             keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1)
             state.cells = _counted(keys, t)
-            order = best_of(*stored(s, RANKS), len(s), min(RANKS, self.q))
-            places = order + self.q * np.arange(min(RANKS, self.q))
-            weights = np.ones(places.shape), np.take_along_axis(t, order, axis=1)
-            size = self.q * min(RANKS, self.q)
-            ranks = [np.bincount(places.ravel(), w.ravel(), size).astype(np.int64) for w in weights]
-            state.ranks = np.array(ranks).reshape(2, -1, self.q)
+            state.ranks = self._ranks(t, s)
         for j in self.shown:
-            true, given = t[:, j] > 0, z[:, j] > 0
-            of_sides = (
-                (s, true & given),
-                (-s, true & given),
-                (s, given & ~true),
-                (-s, true & ~given),
-            )
-            state.ends += [named.ends(signed[:, j], among) for signed, among in of_sides]
+            true = t[:, j] > 0
+            labelled = z[:, j] > 0
+            scores = s[:, j]
+            state.ends += [  # in the order of `SIDES`
+                names.ends(scores, true & labelled),
+                names.ends(-scores, true & labelled),
+                names.ends(scores, labelled & ~true),
+                names.ends(-scores, true & ~labelled),
+            ]
         return state
 
+    def _ranks(self, t: np.ndarray, s: np.ndarray) -> np.ndarray:
+        ranks = min(RANKS, self.q)
+        order = best_of(*stored(s, RANKS), len(s), ranks)
+        places = (order + self.q * np.arange(ranks)).ravel()
+        true = np.take_along_axis(t, order, axis=1).ravel()
+        rows = np.bincount(places, np.ones(places.shape), self.q * ranks).astype(np.int64)
+        true_rows = np.bincount(places, true, self.q * ranks).astype(np.int64)
+        return np.array([rows, true_rows]).reshape(2, -1, self.q)
+
     def _truth(self, column: pa.Array) -> np.ndarray:
-        """(n, q) 0, 1 and NaN of the labels that a column tells."""
-        each, entries = self.told
-        if each:
+        """Return 0, 1 and NaN of the labels that a column holds: (n, q)."""
+        is_list, entries = self.encoding
+        if is_list:
             rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
-            found = (
-                pc.index_in(column.flatten(), pa.array(entries, column.type.value_type))
-                .fill_null(-1)
-                .to_numpy()
-            )
+            known = pa.array(entries, column.type.value_type)
+            labels = pc.index_in(column.flatten(), known).fill_null(-1).to_numpy()
             values = np.zeros((len(column), self.q))
-            values[rows[found >= 0], found[found >= 0]] = 1.0
+            values[rows[labels >= 0], labels[labels >= 0]] = 1.0
             return values
         if pa.types.is_list(column.type) and not entries:
             return self._matrix(column)
-        rows, slots, stored, width = entries_of(column)
-        self._check_count(width if not entries and len(column) else self.q)
+        rows, slots, cells, width = entries_of(column)
+        if not entries and len(column):
+            self._check_counts([width])
         values = np.zeros((len(column), max(width, self.q, *entries) + 1))
-        values[rows, slots] = stored
+        values[rows, slots] = cells
         return values[:, entries or slice(self.q)]
 
-    def _check_count(self, *counts: int) -> None:
-        if wrong := [count for count in counts if count != self.q]:
-            said = f"labels: a row has {wrong[0]} of them, the model predicts {self.q}"
-            raise DataError(f"{said}; give the labels it was trained on")
+    def _check_counts(self, counts: Sequence[int]) -> None:
+        for count in counts:
+            if count != self.q:
+                raise DataError(
+                    f"labels: a row has {count} of them, the model predicts {self.q}; give the "
+                    "labels it was trained on"
+                )
 
     def _matrix(self, column: pa.Array) -> np.ndarray:
-        self._check_count(*np.unique(np.diff(np.asarray(column.offsets, np.int64))).tolist())
-        values: np.ndarray = (
-            column.flatten().cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        )
+        lengths = np.diff(np.asarray(column.offsets, np.int64))
+        self._check_counts(np.unique(lengths).tolist())
+        cells = column.flatten().cast(pa.float64()).fill_null(np.nan)
+        values: np.ndarray = cells.to_numpy(zero_copy_only=False)
         return values.reshape(len(column), self.q)
 
 
 def suggest_threshold(checked: Measured) -> dict[str, Any]:
-    """Suggest a threshold that labels 90 % of rows, in four digits, or as many labels as rows have
-    on average."""
-    cardinality, exact = (
-        int(checked.sums.labels[2].sum()) / max(1, checked.rows),
-        checked.threshold(0.1),
-    )
+    """Suggest a threshold that labels 90 % of rows, in four digits, or a number of labels.
+
+    The number is how many labels rows have on average."""
+    cardinality = int(checked.sums.labels[2].sum()) / max(1, checked.rows)
+    exact = checked.threshold(0.1)
     short = float(f"{exact:.4g}")
     if short > exact:
         short = float(f"{exact - 1e-3 * abs(exact):.4g}")

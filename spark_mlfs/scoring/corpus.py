@@ -56,14 +56,15 @@ PARTS = 64  # at most this many parts of one run, where the inputs have more fil
 FILES = 256
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Parts = dict[int, list[str]]  # the inputs of each
-# stages that a saved pipeline says are here, where they stood before
+# older saved pipelines name these stages as of this module
 __getattr__ = names_of(__name__, dict.fromkeys(("ColumnGatherer", "WordCounter"), ".stages").get)
 
 
 @dataclass(frozen=True)
 class Source:
-    """The inputs of a run: `read` gives rows of some `names`, `shown` has the columns; `parts` to
-    make at most."""
+    """The inputs of a run: `read` gives the rows of names, `shown` has the columns.
+
+    `parts` are to be made of them at most."""
 
     names: list[str]
     read: Callable[[Sequence[str]], DataFrame]
@@ -76,81 +77,96 @@ def source(
     path: Any,
     format: str,
     options: dict[str, Any],
-    held: set[str],
+    scored: set[str],
     parts: int | None = None,
 ) -> Source:
-    """Inputs to score; `held` are the names that an output has already, `parts` cuts a table."""
+    """Return the inputs to score.
+
+    `scored` are the names that an output has already, `parts` cuts a table."""
     if format == "files":
-        names, of_names, whole = corpus_of(spark, path, options)
+        names, of_names, all_rows = corpus_of(spark, path, options)
         least = FILES if isinstance(spark, LocalSession) else 16 * FILES
-        return Source(names, of_names, whole, min(PARTS, -(-len(names) // least)))
+        return Source(names, of_names, all_rows, min(PARTS, -(-len(names) // least)))
     if not tabular(format):
-        if path is None or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
-            whole = read.load(spark, path, format, **options)
-            name = (
-                path
-                if isinstance(path, str)
-                else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
-            )
-            return Source([name], lambda names: whole, whole)
-        on_spark = not isinstance(spark, LocalSession)
-        files = (
-            sorted(map(unquote, spark.read.format("binaryFile").load(path).inputFiles()))
-            if on_spark
-            else _files(path)
-        )
-        whole = read.load(spark, path, format, **options)
-        return Source(files, lambda names: read.load(spark, list(names), format, **options), whole)
+        return _source_of_reader(spark, path, format, options)
     reader_options = options.pop("reader_options", None)
     for name in options:
         raise ParameterError(
             f"score takes no option {name!r} for {format}: the saved pipeline names its columns"
         )
-    whole = open_table(spark, path, format, reader_options)
-    if isinstance(whole, LocalFrame):
+    table = open_table(spark, path, format, reader_options)
+    if isinstance(table, LocalFrame):
+        return _source_of_local_files(spark, path, format, reader_options, table)
+    if format in ("delta", "table"):
+        return _hash_parts(table, path, scored, parts)
+    schema = table.schema
+    spark_options = {key: str(value) for key, value in (reader_options or {}).items()}
 
-        def here(names: Sequence[str]) -> DataFrame:
-            some: Any = open_table(spark, names, format, reader_options)
-            if some.kinds != whole.kinds:
-                raise NeedsSpark(
-                    f"{names[0]} alone has columns of other types than all files together"
-                )
-            return some
+    def read_files(names: Sequence[str]) -> DataFrame:
+        if format == "csv":
+            return csv_rows(spark, list(names), schema, {"header": "true", **spark_options})
+        reader = spark.read.format(format).schema(schema).options(**spark_options)
+        return reader.load(list(names))
 
-        return Source(_files(path), here, whole)
-    if format not in ("delta", "table"):
-        schema, asked = whole.schema, {k: str(v) for k, v in (reader_options or {}).items()}
+    return Source(sorted(map(unquote, table.inputFiles())), read_files, table)
 
-        def of_files(names: Sequence[str]) -> DataFrame:
-            if format == "csv":
-                return csv_rows(spark, list(names), schema, {"header": "true", **asked})
-            return spark.read.format(format).schema(schema).options(**asked).load(list(names))
 
-        return Source(sorted(map(unquote, whole.inputFiles())), of_files, whole)
-    cuts = {
-        int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")
-    }
-    count = cuts.pop() if cuts else parts or HASH_PARTS  # a table is cut as it was
-    row = F.pmod(F.xxhash64(*_all(whole)), F.lit(count))
-    names = [f"{path} hash part {i} of {count}" for i in range(count)]
-    return Source(
-        names,
-        lambda some: whole.where(row.isin([names.index(name) for name in some])),
-        whole,
-        count,
-    )
+def _source_of_reader(
+    spark: SparkSession, path: Any, format: str, options: dict[str, Any]
+) -> Source:
+    """Return the inputs of a format that is no table: its files, or all of it as one."""
+    if path is None or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
+        rows = read.load(spark, path, format, **options)
+        name = path
+        if name is None:
+            name = f"{format} {json.dumps(options, sort_keys=True, default=str)}"
+        return Source([name], lambda names: rows, rows)
+    if isinstance(spark, LocalSession):
+        files = _files(path)
+    else:
+        files = sorted(map(unquote, spark.read.format("binaryFile").load(path).inputFiles()))
+    rows = read.load(spark, path, format, **options)
+    return Source(files, lambda names: read.load(spark, list(names), format, **options), rows)
+
+
+def _source_of_local_files(
+    spark: SparkSession, path: Any, format: str, reader_options: Any, table: Any
+) -> Source:
+    def read_files(names: Sequence[str]) -> Any:
+        rows: Any = open_table(spark, names, format, reader_options)
+        if rows.kinds != table.kinds:
+            raise NeedsSpark(f"{names[0]} alone has columns of other types than all files together")
+        return rows
+
+    return Source(_files(path), read_files, table)
+
+
+def _hash_parts(table: DataFrame, path: Any, scored: set[str], parts: int | None) -> Source:
+    """Return a table whose rows are cut by their hashes, as they were where some are scored."""
+    prefix = f"{path} hash part "
+    earlier = {int(name.rsplit(" of ", 1)[1]) for name in scored if name.startswith(prefix)}
+    count = earlier.pop() if earlier else parts or HASH_PARTS
+    part_of_row = F.pmod(F.xxhash64(*_hashable(table)), F.lit(count))
+    names = [f"{prefix}{i} of {count}" for i in range(count)]
+
+    def read_parts(chosen: Sequence[str]) -> DataFrame:
+        return table.where(part_of_row.isin([names.index(name) for name in chosen]))
+
+    return Source(names, read_parts, table, count)
 
 
 def _files(path: Any) -> list[str]:
-    """The files of this machine that a path stands for, as Spark names them."""
-    return sorted({f"file://{file}" for one in paths_of(path) for file in files_of(one)})
+    """Return the files of this machine that a path stands for, as Spark names them."""
+    files = {file for pattern in paths_of(path) for file in files_of(pattern)}
+    return sorted(f"file://{file}" for file in files)
 
 
 def plan(names: Sequence[str], parts: int, first: int) -> Parts:
-    """Runs of at least one name as at most `parts` parts, numbered from `first`."""
+    """Cut names into at most `parts` runs of at least one, numbered from `first`."""
     count = min(len(names), parts)
     cuts = [len(names) * i // count for i in range(count + 1)] if count else []
-    return {first + i: list(names[a:z]) for i, (a, z) in enumerate(itertools.pairwise(cuts))}
+    runs = [list(names[start:stop]) for start, stop in itertools.pairwise(cuts)]
+    return dict(enumerate(runs, first))
 
 
 @dataclass(frozen=True)
@@ -188,106 +204,101 @@ class Scoring:
         progress: Progress | None = None,
         finish: Callable[[dict[str, Any], OutputTarget], None] | None = None,
     ) -> dict[str, Any]:
-        """Score the corpus; return the manifest's part of it: rows, parts, tags, seconds. `finish`
-        writes what else belongs to the output (its manifest), then all of it appears."""
-        spark, scorer, settings, how = self.spark, self.scorer, self._settings, self._how
-        journal = Journal.beside(spark, self.output, "scoring", settings)
+        """Score the corpus; return the manifest's part of it: rows, parts, tags, seconds.
+
+        `finish` writes what else belongs to the output (its manifest), then all of it appears."""
+        settings = self._settings
+        journal = Journal.beside(self.spark, self.output, "scoring", settings)
         with journal.running():
             before, resumed = self._earlier(journal)
-            inputs, columns, fresh, todo = self._work(journal, before, resumed)
+            pending = self._pending(journal, before, resumed)
             if not resumed:  # only now: a command that is refused leaves what an earlier one did
                 journal.start(beside=bool(before))
-            if fresh:
-                journal.put("_plan", min(fresh), fresh)  # type: ignore[arg-type]
-            journal.total = len(todo) + len(journal.parts)
+            if pending.fresh:
+                journal.put("_plan", min(pending.fresh), pending.fresh)  # type: ignore[arg-type]
+            journal.total = len(pending.todo) + len(journal.parts)
             started = time.perf_counter()
-
-            def one(number: int, names: list[str]) -> None:
-                begun = time.perf_counter()
-                frame = inputs.read(names)
-                if (
-                    columns[0] == "id"
-                    and "id" not in frame.columns
-                    and isinstance(frame, LocalFrame)
-                ):
-                    frame = frame.withColumns(
-                        {"id": (Kind("bigint"), partial(hashes_of, kinds=frame.kinds))}
-                    )
-                elif columns[0] == "id" and "id" not in frame.columns:
-                    frame = frame.withColumn("id", F.xxhash64(*_all(frame)))
-                with reading():
-                    where = journal.write(
-                        number,
-                        scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how),
-                    )
-                    counted = _count(
-                        spark,
-                        where,
-                        [*output_names(columns), *([REASON] if self.format == "files" else [])],
-                    )
-                    if counted.get("rejected") and (self.options or {}).get("on_error") == "refuse":
-                        raise refuse(
-                            *rejected_rows(open_table(spark, where, "parquet"), columns[0])[0]
-                        )
-                journal.done(
-                    number,
-                    {"inputs": names, **counted, "seconds": round(time.perf_counter() - begun, 3)},
-                )
-
-            def ended(number: int | None = None, future: Future[None] | None = None) -> None:
-                if future is not None:
-                    future.result()
-                if progress and todo:
-                    progress("scoring part", len(journal.parts), journal.total)
-
-            with scorer.small_batches(inputs.shown):
-                ended()
-                work = {number: partial(one, number, names) for number, names in todo.items()}
-                side_by_side(spark, self._at_a_time, work, ended)
-            entries = list(
-                {**before, **journal.parts}.values()
-            )  # elsewhere both are those of the output
-            kinds = ("tags", "scores", "rejected")
-            counts, scores, rejected = (
-                sum((Counter(e.get(kind)) for e in entries), Counter[str]()) for kind in kinds
-            )
+            self._score_parts(journal, pending, progress)
+            seconds = round(time.perf_counter() - started, 3)
+            # on a remote file system both are those of the output
+            entries = list({**before, **journal.parts}.values())
+            tags = _total(entries, "tags")
+            scores = _total(entries, "scores")
             scored = {
                 **stamp(),
                 "rows": sum(entry["rows"] for entry in entries),
-                "scored_now": sum(journal.parts[number]["rows"] for number in todo),
-                "seconds_now": round(time.perf_counter() - started, 3),
+                "scored_now": sum(journal.parts[number]["rows"] for number in pending.todo),
+                "seconds_now": seconds,
                 "parts": len(entries),
-                "resumed": resumed and bool(len(journal.parts) - len(todo)),
-                "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+                "resumed": resumed and len(journal.parts) > len(pending.todo),
+                "tags": dict(sorted(tags.items(), key=lambda item: (-item[1], item[0]))),
                 "scores": dict(sorted(scores.items(), key=lambda item: float(item[0]))),
-                **({"rejected": dict(rejected.most_common())} if self.format == "files" else {}),
-                "settings": settings,
             }
+            if self.format == "files":
+                scored["rejected"] = dict(_total(entries, "rejected").most_common())
+            scored["settings"] = settings
             if finish is not None:
-                finish(scored, OutputTarget(spark, journal.place, journal.folder, "overwrite"))
+                target = OutputTarget(self.spark, journal.place, journal.folder, "overwrite")
+                finish(scored, target)
             journal.publish(self.append)
         return scored
 
+    def _score_parts(self, journal: Journal, pending: Pending, progress: Progress | None) -> None:
+        def part_ended(number: int | None = None, future: Future[None] | None = None) -> None:
+            if future is not None:
+                future.result()
+            if progress and pending.todo:
+                progress("scoring part", len(journal.parts), journal.total)
+
+        with self.scorer.small_batches(pending.inputs.shown):
+            part_ended()
+            parts = {
+                number: partial(self._score_part, journal, pending, number)
+                for number in pending.todo
+            }
+            side_by_side(self.spark, self._at_a_time, parts, part_ended)
+
+    def _score_part(self, journal: Journal, pending: Pending, number: int) -> None:
+        """Read, score, write and count a part; note it as done."""
+        started = time.perf_counter()
+        columns = pending.columns
+        is_named = columns[0] in pending.inputs.shown.columns
+        counted_columns = [*output_names(columns)]
+        if self.format == "files":
+            counted_columns.append(REASON)
+        frame = pending.inputs.read(pending.todo[number])
+        if columns[0] == "id":
+            frame = _with_id(frame)
+        with reading():
+            tagged = self.scorer.tagged(frame, columns, is_named, **self._tag_settings)
+            path = journal.write(number, tagged)
+            counts = _count(self.spark, path, counted_columns)
+            if counts.get("rejected") and (self.options or {}).get("on_error") == "refuse":
+                rows = open_table(self.spark, path, "parquet")
+                raise refuse(*rejected_rows(rows, columns[0])[0])
+        seconds = round(time.perf_counter() - started, 3)
+        journal.mark_done(number, {"inputs": pending.todo[number], **counts, "seconds": seconds})
+
     def plan(self) -> dict[str, Any]:
-        """Validate and plan without writing; raises what `run` raises before its first part."""
+        """Validate and plan without writing; raise what `run` raises before its first part."""
         journal = Journal.beside(self.spark, self.output, "scoring", self._settings)
         before, resumed = self._earlier(journal)
-        inputs, columns, _, todo = self._work(journal, before, resumed)
-        names = [name for some in todo.values() for name in some]
+        pending = self._pending(journal, before, resumed)
+        names = list(itertools.chain.from_iterable(pending.todo.values()))
         with reading():
-            rows = inputs.read(names).count() if names else 0
+            rows = pending.inputs.read(names).count() if names else 0
         return {
             "rows": rows,
             "columns_read": self.scorer.columns_read(),
-            "columns_kept": columns,
-            "parts": len(todo),
+            "columns_kept": pending.columns,
+            "parts": len(pending.todo),
             "parts_done": len(journal.parts),
             "parts_there": len(before),
-            "parts_at_a_time": min(self._at_a_time, max(1, len(todo))),
+            "parts_at_a_time": min(self._at_a_time, max(1, len(pending.todo))),
         }
 
     @property
-    def _how(self) -> dict[str, Any]:
+    def _tag_settings(self) -> dict[str, Any]:
         explain = {} if self.explain is None else {"explain": self.explain}
         return {
             "top_n": self.top_n,
@@ -302,14 +313,14 @@ class Scoring:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        """The settings that a run must share with the interrupted one that it takes up."""
+        """Return the settings that a run must share with the interrupted one that it takes up."""
         classifier = self.scorer.classifier
         return {
             "tool": "spark_mlfs",
             "job": "score",
             "model": classifier.uid,
             **{name: classifier.summary.get(name) for name in ("fingerprint", "classifier")},
-            "how": self._how,
+            "how": self._tag_settings,
             "id": self.id,
             "keep": list(self.keep),
             "append": self.append,
@@ -317,91 +328,101 @@ class Scoring:
         }
 
     def _earlier(self, journal: Journal) -> tuple[dict[int, dict[str, Any]], bool]:
-        """Return the parts that the output holds already, and whether an interrupted run is taken
-        up."""
-        before = _before(self.spark, self.output, self._settings) if self.append else {}
-        anew = (
-            journal.folder is None
-            and not self.append
-            and exists(self.spark, f"{journal.place}/_{MANIFEST}")
-        )
-        return before, not anew and journal.open()  # a complete output elsewhere is replaced
+        """Return the parts that the output holds already, and whether a run is taken up."""
+        if self.append:
+            return _parts_of(self.spark, self.output, self._settings), journal.open()
+        is_remote = journal.folder is None
+        if is_remote and exists(self.spark, f"{journal.place}/_{MANIFEST}"):
+            return {}, False  # a complete output is replaced
+        return {}, journal.open()
 
-    def _work(
-        self, journal: Journal, before: dict[int, Any], resumed: bool
-    ) -> tuple[Source, list[str], Parts, Parts]:
-        """Return inputs, columns to keep, and the parts that neither `journal` nor the output
-        `before` has: fresh, and all."""
+    def _pending(self, journal: Journal, before: dict[int, Any], resumed: bool) -> Pending:
+        """Return the parts that neither `journal` nor the output `before` has, and their inputs."""
+        planned: Parts = {}
         if resumed:
             for number in journal.lost():  # noted as done, and gone since: done again
                 del journal.parts[number]
-        # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note
-        # are overwritten
-        planned = (
-            {
-                int(number): names
-                for entry in journal.get("_plan")
-                for number, names in entry.items()
-            }
-            if resumed
-            else {}
-        )
-        held = {
-            name
-            for entry in (*before.values(), *journal.parts.values())
-            for name in entry["inputs"]
-        }
-        held |= {name for names in planned.values() for name in names}
+            # what an interrupted run planned keeps its numbers, so that rows it wrote and did not
+            # note are overwritten
+            for entry in journal.get("_plan"):
+                planned |= {int(number): names for number, names in entry.items()}
+        known: set[str] = set()
+        for entry in (*before.values(), *journal.parts.values()):
+            known.update(entry["inputs"])
+        for names in planned.values():
+            known.update(names)
         reader_options = self.scorer.reader_options(self.format, self.options or {})
-        inputs = source(self.spark, self.path, self.format, reader_options, held, self.parts)
-        columns = _kept(
-            inputs.shown, self.id or (PATH if self.format == "files" else None), self.keep
-        )
-        where = self.path if isinstance(self.path, str) else str(self.path or self.format)
-        self.scorer.check(inputs.shown, where, columns, **self._how)
+        inputs = source(self.spark, self.path, self.format, reader_options, known, self.parts)
+        default_id = PATH if self.format == "files" else None
+        columns = _kept_columns(inputs.shown, self.id or default_id, self.keep)
+        path = self.path if isinstance(self.path, str) else str(self.path or self.format)
+        self.scorer.check(inputs.shown, path, columns, **self._tag_settings)
         first = 1 + max([-1, *before, *journal.parts, *planned])
-        fresh = plan(
-            [name for name in inputs.names if name not in held], self.parts or inputs.parts, first
-        )
-        todo = {
-            number: names
-            for number, names in {**planned, **fresh}.items()
-            if number not in journal.parts
-        }
-        return inputs, columns, fresh, todo
+        new_names = [name for name in inputs.names if name not in known]
+        fresh = plan(new_names, self.parts or inputs.parts, first)
+        todo = {**planned, **fresh}
+        for number in journal.parts:
+            todo.pop(number, None)
+        return Pending(inputs, columns, fresh, todo)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What is left to score: inputs, columns to keep, and parts, of which `fresh` are new."""
+
+    inputs: Source
+    columns: list[str]
+    fresh: Parts
+    todo: Parts
+
+
+def _with_id(frame: Any) -> Any:
+    """Return rows with the column ``id``; where they have none, it is the hash of a row."""
+    if "id" in frame.columns:
+        return frame
+    if isinstance(frame, LocalFrame):
+        hashes = partial(hashes_of, kinds=frame.kinds)
+        return frame.withColumns({"id": (Kind("bigint"), hashes)})
+    return frame.withColumn("id", F.xxhash64(*_hashable(frame)))
+
+
+def _total(entries: Sequence[dict[str, Any]], kind: str) -> Counter[str]:
+    total = Counter[str]()
+    for entry in entries:
+        total.update(entry.get(kind) or {})
+    return total
 
 
 def scored_rows(spark: SparkSession, target: OutputTarget, earlier: str | None = None) -> DataFrame:
-    """The rows of all parts gathered at `target`, and of the output `earlier` where it has some
-    that are not there."""
-    places = (
-        [] if target.folder is not None and not (target.folder / "data").is_dir() else [target.path]
-    )  # nothing to append
+    """Return the rows of all parts gathered at `target`.
+
+    Those of the output `earlier` are added where it has parts that are not there."""
+    places = [target.path]
+    if target.folder is not None and not (target.folder / "data").is_dir():
+        places = []  # nothing to append
     local = None if earlier is None else local_path(earlier)
     if local is not None and (local / "data").is_dir():
         places.insert(0, spark_path(local))
     if isinstance(spark, LocalSession):
         files = _files([f"{place}/data/part=*/*.parquet" for place in places])
-        frames: Any = [
-            open_table(spark, file, "parquet") for file in files
-        ]  # each: Spark's arrays hold no nulls
+        # file by file: Spark's arrays hold no nulls
+        frames: Any = [open_table(spark, file, "parquet") for file in files]
         frames[0].parts = [part for frame in frames for part in frame.parts]
         return frames[0]
     frames = [spark.read.parquet(f"{place}/data").drop("part") for place in places]
-    rows: DataFrame = reduce(lambda some, more: some.unionByName(more), frames)
+    rows: DataFrame = reduce(lambda rows, other: rows.unionByName(other), frames)
     return rows
 
 
-def _before(
+def _parts_of(
     spark: SparkSession, output: str, settings: dict[str, Any]
 ) -> dict[int, dict[str, Any]]:
-    """The parts of an output that is there already, which must be of the same model and options."""
+    """Return the parts of an earlier output, which must be of the same model and options."""
     local = local_path(output)
     if local is not None and not local.exists():
         return {}
-    journal = Journal(
-        spark, output.rstrip("/") if local is None else spark_path(local), local, settings
-    )
+    place = output.rstrip("/") if local is None else spark_path(local)
+    journal = Journal(spark, place, local, settings)
     if not journal.open("append", "data"):
         if local is None and not journal.get("_settings"):
             return {}
@@ -409,7 +430,8 @@ def _before(
         raise ParameterError(
             f"the output {output} was not scored by this model with these options: {remedy}"
         )
-    if lost := journal.lost():
+    lost = journal.lost()
+    if lost:
         raise DataError(
             f"{output}/data lacks part={lost[0]}, which _parts/ notes as done ({len(lost)} of "
             f"{len(journal.parts)} are gone): bring them back, or score anew with --overwrite"
@@ -417,17 +439,14 @@ def _before(
     return journal.parts
 
 
-def _all(frame: DataFrame) -> list[Column]:
-    """The columns whose values xxhash64 takes."""
-    return [
-        F.col(quoted(f.name))
-        for f in frame.schema.fields
-        if "map<" not in f.dataType.simpleString()
-    ]
+def _hashable(frame: DataFrame) -> list[Column]:
+    """Return the columns whose values xxhash64 takes."""
+    fields = [f for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
+    return [F.col(quoted(f.name)) for f in fields]
 
 
-def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
-    wanted = []
+def _kept_columns(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
+    columns = []
     for name in (id or "id", *keep):
         if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):  # written as in SQL
             name = name[1:-1].replace("``", "`")
@@ -439,51 +458,52 @@ def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
             raise ParameterError(
                 f"the column {name!r} cannot be kept: the output has one of that name"
             )
-        wanted.append(name)
-    return list(dict.fromkeys(wanted))
+        columns.append(name)
+    return list(dict.fromkeys(columns))
 
 
-def _count(spark: SparkSession, where: str, columns: list[str]) -> dict[str, Any]:
-    """Rows of a written part, how often each tag was given, how often each score, in two digits,
-    and how often each reason."""
+def _count(spark: SparkSession, path: str, columns: list[str]) -> dict[str, Any]:
+    """Count the rows of a written part, its tags, its scores in two digits, and its reasons."""
     total: Counter[str] = Counter()
-    written = open_table(spark, where, "parquet").select(*columns)
-    for row in written.mapInArrow(
-        partial(_tallied, columns=columns), "what string, count bigint"
-    ).collect():
+    written = open_table(spark, path, "parquet").select(*columns)
+    counts = written.mapInArrow(partial(_tallied, columns=columns), "what string, count bigint")
+    for row in counts.collect():
         total[row["what"]] += row["count"]
-    told = {"tags": "t", "scores": "s", **({"rejected": "r"} if len(columns) > 2 else {})}
-    each = {
-        name: {what[1:]: n for what, n in total.items() if what[:1] == kind}
-        for name, kind in told.items()
-    }
-    return {"rows": total[""], **each}
+    counted: dict[str, Any] = {"rows": total[""]}
+    counted["tags"] = _with_prefix(total, "t")
+    counted["scores"] = _with_prefix(total, "s")
+    if len(columns) > 2:
+        counted["rejected"] = _with_prefix(total, "r")
+    return counted
+
+
+def _with_prefix(total: Counter[str], prefix: str) -> dict[str, int]:
+    return {key[1:]: count for key, count in total.items() if key[:1] == prefix}
 
 
 def _tallied(batches: Batches, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Count as `_count`: the rows by "", tags, scores and reasons behind t, s and r."""
     total: Counter[str] = Counter()
     for batch in batches:
-        tags, scores = (batch.column(name).flatten() for name in columns[:2])
-        rounded, counts = np.unique(
-            _two_digits(scores.to_numpy(zero_copy_only=False)), return_counts=True
-        )
-        total.update(
-            {f"s{score!r}": int(n) for score, n in zip(rounded.tolist(), counts, strict=True)}
-        )
-        total.update(
-            {f"t{each['values']}": each["counts"] for each in tags.value_counts().to_pylist()}
-        )
+        tags = batch.column(columns[0]).flatten()
+        scores = batch.column(columns[1]).flatten().to_numpy(zero_copy_only=False)
+        rounded, counts = np.unique(_two_digits(scores), return_counts=True)
+        for score, count in zip(rounded.tolist(), counts.tolist(), strict=True):
+            total[f"s{score!r}"] += count
+        for tag in tags.value_counts().to_pylist():
+            total[f"t{tag['values']}"] += tag["counts"]
         for name in columns[2:]:
-            total.update(
-                f"r{kind_of(reason)}" for reason in batch.column(name).drop_null().to_pylist()
-            )
+            reasons = batch.column(name).drop_null().to_pylist()
+            total.update(f"r{kind_of(reason)}" for reason in reasons)
         total[""] += batch.num_rows
-    counted = [pa.array(list(total), pa.string()), pa.array(total.values(), pa.int64())]
-    yield pa.RecordBatch.from_arrays(counted, ["what", "count"])
+    keys = pa.array(list(total), pa.string())
+    values = pa.array(total.values(), pa.int64())
+    yield pa.RecordBatch.from_arrays([keys, values], ["what", "count"])
 
 
 def _two_digits(values: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - 1)
-        rounded = np.sign(values) * np.floor(np.abs(values) / unit + 0.5) * unit
+        digits = np.floor(np.abs(values) / unit + 0.5)
+        rounded = np.sign(values) * digits * unit
     return np.where(np.isfinite(rounded), rounded, 0.0)

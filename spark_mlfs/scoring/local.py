@@ -1,5 +1,6 @@
-"""A pipeline in this process: fitted, and saved as one that Spark's stages read, too; read from its
-folder, and applied to Arrow batches by the functions that Spark's workers run."""
+"""A pipeline in this process: fitted, saved and read, and applied to Arrow batches.
+
+It is saved as one that Spark's stages read, too; Spark's workers run the same functions."""
 
 from __future__ import annotations
 
@@ -59,11 +60,11 @@ from ..read.local import cells_here, numbers_of
 from ..statistics.base import Budgets
 from .base import (
     STATE,
-    Described,
     SavedPipeline,
+    StageDescription,
     column_stages,
     columns_of_sql,
-    is_own_sql,
+    is_user_sql,
     refuse_absent,
     word_counts,
 )
@@ -76,12 +77,12 @@ class LocalScorer(SavedPipeline):
     makes features of columns."""
 
     def small_batches(self, frame: LocalFrame) -> AbstractContextManager[None]:
-        """One thread of BLAS for each of the rows' parts meanwhile."""
+        """Give one thread of BLAS to each of the rows' parts meanwhile."""
         return one_thread()
 
-    def check(self, shown: LocalFrame, where: str, keep: Sequence[str], **how: Any) -> None:
-        super().check(shown, where, keep, **how)
-        self.tagged(shown, [name for name in keep if name in shown.columns], **how)
+    def check(self, frame: LocalFrame, path: str, keep: Sequence[str], **settings: Any) -> None:
+        super().check(frame, path, keep, **settings)
+        self.tagged(frame, [name for name in keep if name in frame.columns], **settings)
 
     def tagged(
         self,
@@ -89,185 +90,173 @@ class LocalScorer(SavedPipeline):
         keep: Sequence[str],
         named: bool = True,
         explain: int | None = None,
-        **how: Any,
+        **settings: Any,
     ) -> LocalFrame:
-        top_n, threshold = how.get("top_n"), how.get("threshold")
-        check_choice(top_n, threshold, len(self.classifier.labelNames))
+        top_n = settings.get("top_n")
+        threshold = settings.get("threshold")
+        names = self.classifier.labelNames
+        check_choice(top_n, threshold, len(names))
         frame = self._encoded(frame, keep)
-        column, read = self._features(frame)
+        column, reader = self._features(frame)
+        if explain is not None:
+            reader = PassageReader.of(reader, explain)
         tags, scores = output_names(keep)
-        texts = {} if explain is None else {BEST: pa.list_(pa.string())}
-        read = read if explain is None else PassageReader.of(read, explain)
-        written = [scores, *([RAW] if how.get("all_scores") else [])]
-        kinds = {name: frame.kinds[name] for name in keep} | {
-            tags: Kind("array<string>", Kind("string"))
+        score_columns = [scores, RAW] if settings.get("all_scores") else [scores]
+        passage_columns = [] if explain is None else [BEST]
+        texts = Kind("array<string>", Kind("string"))
+        kinds = {name: frame.kinds[name] for name in keep}
+        kinds[tags] = texts
+        kinds |= dict.fromkeys(score_columns, Kind("array<double>", Kind("double")))
+        if self.encoder:
+            kinds[REASON] = Kind("string")
+        kinds |= dict.fromkeys(passage_columns, texts)
+        lists = {
+            "__labels__": pa.list_(pa.int32()),
+            **dict.fromkeys(score_columns, LISTS),
+            **dict.fromkeys(passage_columns, pa.list_(pa.string())),
         }
-        kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
-        kinds |= {REASON: Kind("string")} if self.encoder else {}
-        kinds |= dict.fromkeys(texts, Kind("array<string>", Kind("string")))
-        function = partial(
-            predicted_columns,
-            self.classifier.predictor(),
-            partial(label_lists, top_n, threshold, RAW, scores),
-        )
-        lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS), **texts}
-        known, id = (
-            pa.array(self.classifier.labelNames, pa.string()),
-            keep[0] if keep and named else None,
-        )
+        choice = partial(label_lists, top_n, threshold, RAW, scores)
+        function = partial(predicted_columns, self.classifier.predictor(), choice)
+        id = keep[0] if keep and named else None
         predicted = partial(
             _predicted,
             column=column,
-            task=partial(RowTask, function, lists, read),
+            task=partial(RowTask, function, lists, reader),
             id=id,
-            rows=rows_at_once(self.classifier.labelNames),
+            rows=rows_at_once(names),
         )
+        label_names = pa.array(names, pa.string())
 
-        def tagged(batches: Batches) -> Batches:
-            for batch, (chosen, *values) in predicted(batches):
-                columns = [
-                    pa.ListArray.from_arrays(chosen.offsets, known.take(chosen.values)),
-                    *values,
-                ]
+        def with_tags(batches: Batches) -> Batches:
+            for batch, (labels, *values) in predicted(batches):
+                tag_names = label_names.take(labels.values)
+                columns = [pa.ListArray.from_arrays(labels.offsets, tag_names), *values]
                 if REASON in kinds:
-                    columns = [
-                        *(_where_none(batch[REASON], column) for column in columns),
-                        batch[REASON],
-                    ]
-                yield pa.RecordBatch.from_arrays(
-                    [*(batch[name] for name in keep), *columns], list(kinds)
-                )
+                    reasons = batch[REASON]
+                    columns = [*(_where_none(reasons, column) for column in columns), reasons]
+                kept_columns = [batch[name] for name in keep]
+                yield pa.RecordBatch.from_arrays([*kept_columns, *columns], list(kinds))
 
-        return replace(
-            frame.mapInArrow(tagged, kinds),
-            metadata={k: v for k, v in frame.metadata.items() if k in keep},
-        )
+        metadata = {name: entry for name, entry in frame.metadata.items() if name in keep}
+        return replace(frame.mapInArrow(with_tags, kinds), metadata=metadata)
 
-    def evaluated(
+    def predict_with_truth(
         self, frame: LocalFrame, labels: str, id: str | None, shown: str | None = None
     ) -> LocalFrame:
-        function = partial(
-            predicted_columns, self.classifier.predictor(), partial(label_vectors, "z", "s")
-        )
+        vectors = partial(label_vectors, "z", "s")
+        function = partial(predicted_columns, self.classifier.predictor(), vectors)
         keep = dict.fromkeys(name for name in (labels, id, shown) if name is not None)
         frame = self._encoded(frame, list(keep))
-        column, read = self._features(frame)
-        task = partial(RowTask, function, dict.fromkeys("zs", LISTS), read)
+        column, reader = self._features(frame)
         predicted = partial(
             _predicted,
             column=column,
-            task=task,
+            task=partial(RowTask, function, dict.fromkeys("zs", LISTS), reader),
             id=id,
             rows=rows_at_once(self.classifier.labelNames),
         )
+        encodes = self.encoder is not None
+        passage = shown if shown != id else None
+        column_names = ["truth", "z", "s"]
+        schema = "truth lists, z lists, s lists"
+        if shown:
+            column_names += ["called", "passage"]
+            schema += ", called string, passage string"
 
         def with_truth(batches: Batches) -> Batches:
             for batch, values in predicted(batches):
                 truth = _where_none(batch[REASON], batch[labels]) if encodes else batch[labels]
-                called = (
-                    [_texts(batch, id), _texts(batch, shown if shown != id else None)]
-                    if shown
-                    else []
-                )
-                yield pa.RecordBatch.from_arrays([truth, *values, *called], names_of)
+                texts = [_texts(batch, id), _texts(batch, passage)] if shown else []
+                yield pa.RecordBatch.from_arrays([truth, *values, *texts], column_names)
 
-        encodes, names_of = (
-            self.encoder is not None,
-            ["truth", "z", "s", *(["called", "passage"] if shown else [])],
-        )
-        return frame.mapInArrow(
-            with_truth,
-            "truth lists, z lists, s lists" + (", called string, passage string" if shown else ""),
-        )
+        return frame.mapInArrow(with_truth, schema)
 
     def _encoded(self, frame: LocalFrame, keep: Sequence[str]) -> LocalFrame:
-        """The columns that the pipeline reads and the kept ones; where it begins with an encoder,
-        what that makes of files."""
-        found = self.encoder
-        if found is None:
+        """Return the columns that the pipeline reads and those to keep, files encoded."""
+        if self.encoder is None:
             return frame.select(*self.columns_read(), *keep)
+        stage, encoder = self.encoder
         rows = frame.select(*self.columns_read(), REASON, *keep)
-        made: LocalFrame = encoded(
-            rows, found[1], found[0].params["outputCol"], found[0].params["inputCol"]
+        features: LocalFrame = encoded(
+            rows, encoder, stage.params["outputCol"], stage.params["inputCol"]
         )
-        return made
+        return features
 
     def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], CellReader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
-        ours = [stage for stage in self.stages if stage.fitted is not None]
-        before = self.stages[: len(self.stages) - len(ours)]
-        makers = [
-            stage.params["outputCol"]
-            for stage in (*before[-1:], *ours[:-1])
-            if "outputCol" in stage.params
-        ]
-        linked = makers == [
-            stage.params["featuresCol"] for stage in ours[len(ours) - len(makers) :]
-        ]
-        if (
-            len(ours) > 2
-            or before + ours != self.stages
-            or any(map(is_own_sql, before))
-            or not linked
-        ):
-            raise NeedsSpark(
-                f"{' and '.join(dict.fromkeys(self.kinds[:-1]))} in front of a classifier are "
-                "applied by Spark"
-            )
+        fitted = [stage for stage in self.stages if stage.fitted is not None]
+        before = self.stages[: len(self.stages) - len(fitted)]
+        self._check_local(before, fitted)
         before = before[1:] if self.encoder else before
-        called: dict[str, str] = {}
+        renamed: dict[str, str] = {}
         while before and before[0].kind == "SQLTransformer":
             (name,), (output,) = columns_of_sql(before[0])
-            called[output] = name
+            renamed[output] = name
             before = before[1:]
-        column = ours[0].params["featuresCol"]
+        column = fitted[0].params["featuresCol"]
         if [stage.kind for stage in before] == ["ColumnGatherer"]:
-            inputs = [name for name in before[0].params["inputCols"] if name in frame.kinds]
-            facts = before[0].params.get(CATEGORIES)
-            made = (
-                known_categories(facts, inputs, frame.kinds)
-                if facts
-                else Categories("", False, columns=inputs)
-            )
-            for place, name in enumerate(inputs):
-                kind = frame.kinds[name]
-                if not (kind.number or kind.text or kind.name == "void" or place in made.dates):
-                    raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
-            return partial(_gathered, made=made), FeatureCells(
-                False, *self._reading(ours, made.names, column)
-            )
+            categories = _gathered_categories(before[0], frame)
+            reading = self._reading(fitted, categories.names, column)
+            return partial(_gathered, categories=categories), FeatureCells(False, *reading)
         if before:
             counted = word_counts(before)
             if counted is None:
-                raise NeedsSpark(
-                    f"{' and '.join(stage.kind for stage in before)} are applied by Spark"
-                )
-            name, words = counted
-            width, places, *_ = self._reading(ours, words.vocabulary, column)
-            texts = called.get(name, name)
-            return lambda batch: batch.column(texts).fill_null(""), words.of(
-                np.arange(width) if places is None else places
-            )
-        column = called.get(column, column)
-        vectors = are_vectors(frame, column)
-        how = self._reading(ours, attribute_names(frame, column), column)
-        kind = (lambda cells: cells) if vectors else (lambda cells: cells.cast(LISTS))
-        return lambda batch: kind(batch.column(column)), FeatureCells(vectors, *how)
+                kinds = " and ".join(stage.kind for stage in before)
+                raise NeedsSpark(f"{kinds} are applied by Spark")
+            text_column, words = counted
+            text_column = renamed.get(text_column, text_column)
+            width, places, *_ = self._reading(fitted, words.vocabulary, column)
+            places = np.arange(width) if places is None else places
+            return lambda batch: batch.column(text_column).fill_null(""), words.of(places)
+        column = renamed.get(column, column)
+        reading = self._reading(fitted, attribute_names(frame, column), column)
+        if are_vectors(frame, column):
+            return lambda batch: batch.column(column), FeatureCells(True, *reading)
+        return lambda batch: batch.column(column).cast(LISTS), FeatureCells(False, *reading)
+
+    def _check_local(
+        self, before: Sequence[StageDescription], fitted: Sequence[StageDescription]
+    ) -> None:
+        """Raise `NeedsSpark` where the stages are no chain that this process applies.
+
+        That is at most a selection and a classifier, behind stages of ours."""
+        in_front = [*before[-1:], *fitted[:-1]]
+        makers = [stage for stage in in_front if "outputCol" in stage.params]
+        takers = fitted[len(fitted) - len(makers) :]
+        outputs = [stage.params["outputCol"] for stage in makers]
+        is_linked = outputs == [stage.params["featuresCol"] for stage in takers]
+        in_order = [*before, *fitted] == self.stages
+        if len(fitted) > 2 or not in_order or any(map(is_user_sql, before)) or not is_linked:
+            kinds = " and ".join(dict.fromkeys(self.kinds[:-1]))
+            raise NeedsSpark(f"{kinds} in front of a classifier are applied by Spark")
 
     def _reading(
-        self, ours: Sequence[Described], slots: Sequence[str] | None, column: str
+        self, fitted: Sequence[StageDescription], slots: Sequence[str] | None, column: str
     ) -> tuple[Any, ...]:
         """Return how `FeatureCells` reads the features that the classifier takes."""
         model = self.classifier
-        if len(ours) == 1:
+        if len(fitted) == 1:
             return tuple(model.reading(slots, column))
-        selection = ours[0].fitted
-        kept = selection.selectedFeatureNames if selection.summary.get("named") else None
-        return tuple(
-            selection.reading(
-                slots, column, model.places_in(kept or None, ours[-1].params["featuresCol"])
-            )
-        )
+        selection = fitted[0].fitted
+        names = selection.selectedFeatureNames if selection.summary.get("named") else None
+        order = model.places_in(names or None, fitted[-1].params["featuresCol"])
+        return tuple(selection.reading(slots, column, order))
+
+
+def _gathered_categories(gatherer: StageDescription, frame: Any) -> Categories:
+    """Return what becomes of a gatherer's columns; `DataError` for one that is no number."""
+    inputs = [name for name in gatherer.params["inputCols"] if name in frame.kinds]
+    facts = gatherer.params.get(CATEGORIES)
+    if facts:
+        categories = known_categories(facts, inputs, frame.kinds)
+    else:
+        categories = Categories("", False, columns=inputs)
+    for place, name in enumerate(inputs):
+        kind = frame.kinds[name]
+        is_known = kind.number or kind.text or kind.name == "void"
+        if not (is_known or place in categories.dates):
+            raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
+    return categories
 
 
 def _predicted(
@@ -277,79 +266,87 @@ def _predicted(
     id: str | None,
     rows: int,
 ) -> Iterator[tuple[pa.RecordBatch, list[pa.Array]]]:
-    """The batches that have rows, so many at once, with what the task makes of their features;
-    messages call a row by `id`, where words are not counted."""
+    """Yield batches of so many rows, with what the task makes of their features.
+
+    Batches without rows are left out. Messages call a row by `id`, where words are not counted."""
     predict = task()
     by_id = id is not None and isinstance(predict.read, FeatureCells)
-    for whole in batches:
-        for first in range(0, whole.num_rows, rows):
-            batch = whole.slice(first, rows)
-            ids = (
-                [batch[id].cast(pa.string())]
-                if by_id and not pa.types.is_nested(batch[id].type)
-                else []
-            )
+    for all_rows in batches:
+        for first in range(0, all_rows.num_rows, rows):
+            batch = all_rows.slice(first, rows)
+            ids = []
+            if by_id and not pa.types.is_nested(batch[id].type):
+                ids = [batch[id].cast(pa.string())]
             yield batch, predict(column(batch), *ids).flatten()
 
 
 def _texts(batch: pa.RecordBatch, name: str | None) -> pa.Array:
-    """The beginnings of a column's values as texts, empty ones where there is none."""
-    cells = pa.nulls(batch.num_rows, pa.string()) if name is None else batch[name].cast(pa.string())
+    """Return the beginnings of a column's values as texts, empty ones where there is none."""
+    texts = pa.string()
+    cells = pa.nulls(batch.num_rows, texts) if name is None else batch[name].cast(texts)
     return pc.utf8_slice_codeunits(cells.fill_null(""), 0, PASSAGE)
 
 
 def _where_none(reasons: pa.Array, cells: pa.Array) -> pa.Array:
-    """The cells of rows that have no reason, null where there is one."""
+    """Return the cells of rows that have no reason, null where there is one."""
     return pc.if_else(reasons.is_null(), cells, pa.nulls(len(cells), cells.type))
 
 
-def _gathered(batch: pa.RecordBatch, made: Categories) -> pa.ListArray:
-    """Columns of numbers, and of what was `made` of others, as one of lists; null is NaN."""
-    columns = [
-        (batch.column(name), name, {place} & (made.values.keys() | made.dates))
-        for place, name in enumerate(made.columns)
-    ]
-    x = cells_here(
-        [cells if other else numbers_of(cells, name) for cells, name, other in columns], made
-    )
+def _gathered(batch: pa.RecordBatch, categories: Categories) -> pa.ListArray:
+    """Return columns of numbers, and of what others stand for, as one of lists; null is NaN."""
+    coded = categories.values.keys() | categories.dates
+    columns = []
+    for place, name in enumerate(categories.columns):
+        cells = batch.column(name)
+        if place not in coded:
+            cells = numbers_of(cells, name)
+        columns.append(cells)
+    x = cells_here(columns, categories)
     return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(LISTS)
 
 
 def load_here(path: str) -> LocalScorer:
-    """Return the pipeline saved in a folder of this machine, at ``path/pipeline``, or a single
-    classifier there."""
+    """Return the pipeline saved in a folder of this machine, or a single classifier there.
+
+    It is at `path` or at ``path/pipeline``."""
     root = machine_path(path.rstrip("/"))
-    for where in (root, f"{root}/pipeline"):
-        if os.path.isdir(f"{where}/metadata"):
-            stages = list(_stages(where))
+    for folder in (root, f"{root}/pipeline"):
+        if os.path.isdir(f"{folder}/metadata"):
+            stages = list(_stages(folder))
             if stages[-1].kind != CLASSIFIER:
-                raise refuse_absent(where, stages[-1].kind)
-            return LocalScorer(path.rstrip("/") + where[len(root) :], stages)
+                raise refuse_absent(folder, stages[-1].kind)
+            return LocalScorer(path.rstrip("/") + folder[len(root) :], stages)
     raise refuse_absent(path)
 
 
-def _stages(where: str) -> Iterator[Described]:
-    metadata = metadata_here(where, "a pipeline")
-    kind, told = metadata["class"].rpartition(".")[2], metadata.get("paramMap", {})
-    params = {**metadata.get("defaultParamMap", {}), **told}
+def _stages(folder: str) -> Iterator[StageDescription]:
+    metadata = metadata_here(folder, "a pipeline")
+    kind = metadata["class"].rpartition(".")[2]
+    set_params = metadata.get("paramMap", {})
+    params = {**metadata.get("defaultParamMap", {}), **set_params}
     if kind == "PipelineModel":
-        uids = told.get("stageUids", [])
-        if told.get("language") != "Python":
-            raise NeedsSpark(f"{where} is a pipeline of the JVM's stages")
-        for number, uid in enumerate(uids):
-            yield from _stages(f"{where}/stages/{number:0{len(str(len(uids)))}d}_{uid}")
+        uids = set_params.get("stageUids", [])
+        if set_params.get("language") != "Python":
+            raise NeedsSpark(f"{folder} is a pipeline of the JVM's stages")
+        for name in _stage_folders(uids):
+            yield from _stages(f"{folder}/stages/{name}")
     elif kind == MODEL:
-        yield Described(kind, params, fitted=LocalSelection.load(where))
+        yield StageDescription(kind, params, fitted=LocalSelection.load(folder))
     elif kind == CLASSIFIER:
-        yield Described(kind, params, fitted=LocalClassifier.load(where, metadata))
+        yield StageDescription(kind, params, fitted=LocalClassifier.load(folder, metadata))
     elif kind == "CountVectorizerModel":
-        yield Described(kind, params, tuple(rows_here(where)["vocabulary"][0]))
+        yield StageDescription(kind, params, tuple(rows_here(folder)["vocabulary"][0]))
     else:
         if ENCODED in metadata:
-            params[STATE] = whole_state(
-                rows_here(where).to_dict("records"), f"{where}/data", metadata.get("data")
-            )
-        yield Described(kind, params)
+            rows = rows_here(folder).to_dict("records")
+            params[STATE] = whole_state(rows, f"{folder}/data", metadata.get("data"))
+        yield StageDescription(kind, params)
+
+
+def _stage_folders(uids: Sequence[str]) -> list[str]:
+    """Return the folders of a pipeline's stages, as Spark ML numbers them."""
+    digits = len(str(len(uids)))
+    return [f"{number:0{digits}d}_{uid}" for number, uid in enumerate(uids)]
 
 
 SELECTED = "selected"
@@ -369,58 +366,55 @@ class LocalPipeline:
     stages: list[Any]
 
     def save_here(self, folder: Path) -> None:
-        made = [(f"{kind}_{secrets.token_hex(6)}", kind, params) for kind, params in self.before]
-        uids = [*(uid for uid, *_ in made), *(stage.uid for stage in self.stages)]
-        places = [
-            folder / "stages" / f"{number:0{len(str(len(uids)))}d}_{uid}"
-            for number, uid in enumerate(uids)
-        ]
-        told = {"stageUids": uids, "language": "Python"}
-        stage_here(
-            folder,
-            "pyspark.ml.pipeline.PipelineModel",
-            f"PipelineModel_{secrets.token_hex(6)}",
-            told,
-            {},
-        )
-        for place, (uid, kind, params) in zip(places, made, strict=False):
-            module = (
-                PACKAGE
-                if encoder_of_class(kind)
-                else _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
-            )
-            defaults = (
-                {"outputCol": f"{uid}__output", **_DEFAULTS[kind]} if kind in _DEFAULTS else {}
-            )
+        makers = [(f"{kind}_{secrets.token_hex(6)}", kind, params) for kind, params in self.before]
+        uids = [*(uid for uid, *_ in makers), *(stage.uid for stage in self.stages)]
+        folders = [folder / "stages" / name for name in _stage_folders(uids)]
+        params: dict[str, Any] = {"stageUids": uids, "language": "Python"}
+        uid = f"PipelineModel_{secrets.token_hex(6)}"
+        stage_here(folder, "pyspark.ml.pipeline.PipelineModel", uid, params, {})
+        for stage_folder, (uid, kind, params) in zip(folders, makers, strict=False):
+            if encoder_of_class(kind):
+                module = PACKAGE
+            else:
+                module = _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
+            defaults = {}
+            if kind in _DEFAULTS:
+                defaults = {"outputCol": f"{uid}__output", **_DEFAULTS[kind]}
             state = params.pop(STATE, None)
             learned = None if state is None else saved_encoder(state)
-            stage_here(place, f"{module}.{kind}", uid, params, defaults, learned)
-        for place, stage in zip(places[len(made) :], self.stages, strict=True):
-            stage.save_here(place)
+            stage_here(stage_folder, f"{module}.{kind}", uid, params, defaults, learned)
+        for stage_folder, stage in zip(folders[len(makers) :], self.stages, strict=True):
+            stage.save_here(stage_folder)
 
 
 def fit_here(
-    frame: LocalFrame, selection: LocalSelection, name: str, parameters: Mapping[str, Any], source: Any,
-    format: str, options: Mapping[str, Any], memory: int, progress: Progress | None = None,
-) -> LocalPipeline:  # fmt: skip
-    """A classifier fitted as `fit.fit_pipeline` fits it, in at most `memory` bytes."""
+    frame: LocalFrame,
+    selection: LocalSelection,
+    name: str,
+    parameters: Mapping[str, Any],
+    source: Any,
+    format: str,
+    options: Mapping[str, Any],
+    memory: int,
+    progress: Progress | None = None,
+) -> LocalPipeline:
+    """Fit a classifier as `stages.fit_pipeline` fits it, in at most `memory` bytes."""
     selection = copy.copy(selection)
-    started, names = time.perf_counter(), [str(name) for name in selection.selectedFeatureNames]
+    started = time.perf_counter()
     slices = slices_of(parameters, {}, SELECTED)
-    rows: Any = selection.reduced(frame, [ID, SELECTED, LABELS])
+    reduced: Any = selection.reduced(frame, [ID, SELECTED, LABELS])
     if selection.summary.get("named"):
-        rows = with_names(rows, SELECTED, names)
-    held: Any = pack(rows.withMetadata(LABELS, frame.schema[LABELS].metadata), SELECTED, LABELS, ID)
-    assert isinstance(held, InMemoryDataset)
-    held.memory = memory
+        names = [str(name) for name in selection.selectedFeatureNames]
+        reduced = with_names(reduced, SELECTED, names)
+    reduced = reduced.withMetadata(LABELS, frame.schema[LABELS].metadata)
+    rows: Any = pack(reduced, SELECTED, LABELS, ID)
+    assert isinstance(rows, InMemoryDataset)
+    rows.memory = memory
     fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
-    state, cost, _ = compute(held, fit, progress, Budgets(driver=memory))
-    facts = facts_of_learned(
-        CLASSIFIERS.kind, fit, held, state, cost, time.perf_counter() - started
-    )
+    state, cost, _ = compute(rows, fit, progress, Budgets(driver=memory))
+    seconds = time.perf_counter() - started
+    facts = facts_of_learned(CLASSIFIERS.kind, fit, rows, state, cost, seconds)
     before, column = column_stages(source, format, options, selection, spark_ml=False)
     selection.values = {**selection.values, "outputCol": SELECTED, "featuresCol": column}
-    kind = f"{CLASSIFIERS.class_name(name)}Classifier"
-    return LocalPipeline(
-        before, [selection, LocalClassifier(f"{kind}_{secrets.token_hex(6)}", facts, state)]
-    )
+    uid = f"{CLASSIFIERS.class_name(name)}Classifier_{secrets.token_hex(6)}"
+    return LocalPipeline(before, [selection, LocalClassifier(uid, facts, state)])

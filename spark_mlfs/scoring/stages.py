@@ -1,5 +1,6 @@
-"""A pipeline on Spark: the stages that make features of a table's columns, a selection and a
-classifier, fitted and saved as one; read again, and applied to a corpus."""
+"""A pipeline on Spark, fitted and saved as one; read again, and applied to a corpus.
+
+It has the stages that make features of a table's columns, a selection and a classifier."""
 
 from __future__ import annotations
 
@@ -38,12 +39,11 @@ from ..read.columns import cells, number_of
 from ..read.encoded import CONTENT, PASSAGE, REASON, widest
 from ..read.layout import known_categories
 from ..read.words import WordCounts, counted
-from .base import STATE, SavedPipeline, column_stages, is_own_sql, refuse_absent, word_counts
+from .base import STATE, SavedPipeline, column_stages, is_user_sql, refuse_absent, word_counts
 
 
 class ColumnMaker(Transformer, HasOutputCol, Storable):
-    """Common part of the stages that make features of a table's columns: params by keyword, saved
-    as all stages of ours."""
+    """A stage that makes features of a table's columns: params by keyword, saved as all of ours."""
 
     def __init__(self, **values: Any) -> None:
         super().__init__()
@@ -51,12 +51,12 @@ class ColumnMaker(Transformer, HasOutputCol, Storable):
 
 
 class ColumnGatherer(ColumnMaker, HasInputCols):
-    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes
-    NaN, and so does an empty text, which is all that a column read from a CSV may hold.
+    """Numeric columns as one vector that carries their names, whatever these hold.
 
-    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null
-    with a trace. Columns of texts and dates become what they were in training, which `categories`
-    tells (`read.layout`)."""
+    A null becomes NaN, and so does an empty text, which is all that a column read from a CSV may
+    hold. Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a
+    null with a trace. Columns of texts and dates become what they were in training, by the facts
+    `categories` (`read.layout`)."""
 
     categories = Param(
         Params._dummy(),
@@ -71,24 +71,22 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         kinds = kinds_of(dataset)
-        columns = [
-            name for name in self.getInputCols() if name in kinds
-        ]  # a stage behind names what it lacks
+        # a stage behind names what it lacks
+        columns = [name for name in self.getInputCols() if name in kinds]
         facts = self.getOrDefault("categories")
-        made = (
-            known_categories(facts, columns, kinds)
-            if facts
-            else Categories("", False, columns=columns)
-        )
-        gathered = dataset.withColumn(
-            self.getOutputCol(), array_to_vector(cells(columns, kinds, made, number_of))
-        )
-        return with_names(gathered, self.getOutputCol(), made.names)
+        if facts:
+            categories = known_categories(facts, columns, kinds)
+        else:
+            categories = Categories("", False, columns=columns)
+        values = array_to_vector(cells(columns, kinds, categories, number_of))
+        gathered = dataset.withColumn(self.getOutputCol(), values)
+        return with_names(gathered, self.getOutputCol(), categories.names)
 
 
 class WordCounter(ColumnMaker, HasInputCol):
-    """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer,
-    StopWordsRemover and CountVectorizerModel count them; where a session has none of these."""
+    """How often each word of a vocabulary occurs in a text, where Spark ML's stages are absent.
+
+    Words are counted as by RegexTokenizer, StopWordsRemover and CountVectorizerModel."""
 
     vocabulary = Param(
         Params._dummy(), "vocabulary", "the words", typeConverter=TypeConverters.toListString
@@ -111,17 +109,15 @@ class WordCounter(ColumnMaker, HasInputCol):
         self._setDefault(stopWords=[], binary=False)
 
     def word_counts(self) -> WordCounts:
-        words, stop = self.getOrDefault("vocabulary"), self.getOrDefault("stopWords")
-        return WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(stop))
+        words = self.getOrDefault("vocabulary")
+        stop_words = self.getOrDefault("stopWords")
+        return WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(stop_words))
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         counts = self.word_counts()
+        output = self.getOutputCol()
         column = counted(F.col(quoted(self.getInputCol())), counts)
-        return with_names(
-            dataset.withColumn(self.getOutputCol(), column),
-            self.getOutputCol(),
-            list(counts.vocabulary),
-        )
+        return with_names(dataset.withColumn(output, column), output, list(counts.vocabulary))
 
 
 def fit_pipeline(
@@ -134,25 +130,29 @@ def fit_pipeline(
     options: dict[str, Any],
     progress: Progress | None = None,
 ) -> PipelineModel:
-    """A classifier fitted on the selected features, in a PipelineModel with the selection and what
-    makes its features."""
+    """Fit a classifier on the selected features.
+
+    It comes in a PipelineModel with the selection and the stages that make its features."""
     selector = selector.copy()
     selector._set(outputCol="selected").setFeaturesCol(FEATURES)
-    estimator = CLASSIFYING[name]().setParams(**{camel(k): v for k, v in parameters.items()})
+    params = {camel(parameter): value for parameter, value in parameters.items()}
+    estimator = CLASSIFYING[name]().setParams(**params)
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
     jvm = jvm_within_reach()
     before, column = column_stages(source, format, options, selector, jvm)
     selector.setFeaturesCol(column)
-    return PipelineModel(
-        stages=[*(_stage(kind, params, jvm) for kind, params in before), selector, fitted]
-    )
+    makers = [_stage(kind, params, jvm) for kind, params in before]
+    return PipelineModel(stages=[*makers, selector, fitted])
 
 
 def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
-    own = {"ColumnGatherer": ColumnGatherer, "WordCounter": WordCounter}.get(kind)
-    if own is not None:
-        return own(**params)
+    makers: dict[str, type[ColumnMaker]] = {
+        "ColumnGatherer": ColumnGatherer,
+        "WordCounter": WordCounter,
+    }
+    if kind in makers:
+        return makers[kind](**params)
     if encoder_of_class(kind) is not None:
         state = params.pop(STATE, None)
         return ENCODING.named(kind)(**params).withState(state)
@@ -161,42 +161,42 @@ def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
             f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it "
             "without dots"
         )
-    made = getattr(feature, kind)
+    stage_class = getattr(feature, kind)
     if kind == "CountVectorizerModel":
-        return made.from_vocabulary(
+        stage = stage_class.from_vocabulary(
             params["vocabulary"], params["inputCol"], params["outputCol"]
-        ).setBinary(params["binary"])
-    return made(**params)
+        )
+        return stage.setBinary(params["binary"])
+    return stage_class(**params)
 
 
 class Scorer(SavedPipeline):
     """A saved pipeline on Spark."""
 
     def small_batches(self, frame: DataFrame) -> AbstractContextManager[None]:
-        """Spark hands rows like those of `frame` over in Arrow batches of a few MB meanwhile,
-        however long their texts are."""
+        """Have Spark hand rows like those of `frame` over in Arrow batches of a few MB meanwhile.
+
+        This is so however long their texts are."""
+        encodes = self.encoder is not None
         return small_batches(
-            frame.sparkSession,
-            lambda: _text_bytes(frame, self.columns_read()),
-            self.encoder is not None,
+            frame.sparkSession, lambda: _text_bytes(frame, self.columns_read()), encodes
         )
 
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
-        """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …, whatever else
-        the rows carry."""
-        read = dict.fromkeys(self.columns_read())
-        if any(is_own_sql(stage) for stage in self.stages):
-            read = dict.fromkeys(frame.columns)
+        """Return the columns that the pipeline reads, and those to keep as ``_kept_0``, …
+
+        What else the rows carry is left out."""
+        names = self.columns_read()
+        if any(is_user_sql(stage) for stage in self.stages):
+            names = frame.columns
         if self.encoder:
-            read |= {REASON: None}
-        plain = [name for name in read if name in frame.columns]
-        fields = {name.partition(".")[0] for name in read if name not in frame.columns} & set(
-            frame.columns
-        )  # of a struct
-        columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *fields])]
-        return frame.select(
-            *columns, *(F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep))
-        )
+            names = [*names, REASON]
+        plain = [name for name in names if name in frame.columns]
+        structs = {name.partition(".")[0] for name in names if name not in frame.columns}
+        structs &= set(frame.columns)
+        columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *structs])]
+        columns += [F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep)]
+        return frame.select(*columns)
 
     def tagged(
         self,
@@ -204,126 +204,126 @@ class Scorer(SavedPipeline):
         keep: Sequence[str],
         named: bool = True,
         explain: int | None = None,
-        **how: Any,
+        **settings: Any,
     ) -> DataFrame:
-        frame, cells = self.features(self.read_of(frame, keep), F.col("_kept_0") if named else None)
+        id = F.col("_kept_0") if named else None
+        frame, cells = self.features(self.read_of(frame, keep), id)
         if explain is not None:
-            reader = PassageReader.of(None if cells is None else cells.read, explain)
+            cell_reader = None if cells is None else cells.read
+            passages = PassageReader.of(cell_reader, explain)
             assert cells is not None
-            cells = replace(cells, read=reader, id=None)
-        frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"), cells=cells)
-        kept = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
+            cells = replace(cells, read=passages, id=None)
+        classifier = self.classifier
+        frame = classifier.tagged(frame, **settings, names=("_tags", "_scores"), cells=cells)
+        kept_columns = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
         tags, scores = output_names(keep)
-        made = {tags: F.col("_tags"), scores: F.col("_scores")}
-        made |= {RAW: F.col(self.classifier.getRawPredictionCol())} if how.get("all_scores") else {}
+        columns = {tags: F.col("_tags"), scores: F.col("_scores")}
+        if settings.get("all_scores"):
+            columns[RAW] = F.col(classifier.getRawPredictionCol())
         if self.encoder:
-            made = {
-                name: F.when(F.col(REASON).isNull(), column) for name, column in made.items()
-            } | {REASON: F.col(REASON)}
-        best = [] if explain is None else [F.col(BEST)]
-        return frame.select(*kept, *(column.alias(name) for name, column in made.items()), *best)
+            readable = F.col(REASON).isNull()
+            columns = {name: F.when(readable, column) for name, column in columns.items()}
+            columns[REASON] = F.col(REASON)
+        if explain is not None:
+            columns[BEST] = F.col(BEST)
+        outputs = [column.alias(name) for name, column in columns.items()]
+        return frame.select(*kept_columns, *outputs)
 
-    def evaluated(
+    def predict_with_truth(
         self, frame: DataFrame, labels: str, id: str | None, shown: str | None = None
     ) -> DataFrame:
-        column = F.col(labels)
-        truth = frame.withColumn(
-            "_truth", vector_to_array(column) if kinds_of(frame)[labels].vector else column
-        )
-        called = [
-            F.lit("") if id is None else F.coalesce(F.col(quoted(id)).cast("string"), F.lit("")),
-            F.lit(""),
-        ]
-        if shown is not None and shown != id:
-            called[1] = F.coalesce(F.substring(F.col(quoted(shown)), 1, PASSAGE), F.lit(""))
-        named = [] if shown is None else ["_called", "_passage"]
-        truth = truth.withColumns(dict(zip(named, called, strict=False)))
-        read = self.read_of(truth, ["_truth", *([id] if id else []), *named])
-        rows, cells = self.features(read, F.col("_kept_1") if id else None)
+        truth = F.col(labels)
+        if kinds_of(frame)[labels].vector:
+            truth = vector_to_array(truth)
+        frame = frame.withColumn("_truth", truth)
+        names = []
+        if shown is not None:
+            names = ["_called", "_passage"]
+            no_text = F.lit("")
+            called = passage = no_text
+            if id is not None:
+                called = F.coalesce(F.col(quoted(id)).cast("string"), no_text)
+            if shown != id:
+                passage = F.coalesce(F.substring(F.col(quoted(shown)), 1, PASSAGE), no_text)
+            frame = frame.withColumns({"_called": called, "_passage": passage})
+        ids = [id] if id else []
+        read = self.read_of(frame, ["_truth", *ids, *names])
+        id_column = F.col("_kept_1") if id else None
+        rows, cells = self.features(read, id_column)
         both = {"_prediction": "array<double>", "_raw": "array<double>"}
-        predicted: DataFrame = self.classifier.predicted(
-            rows, partial(label_vectors, "_prediction", "_raw"), both, cells
-        )
-        readable = (
-            F.when(F.col(REASON).isNull(), F.col("_kept_0")) if self.encoder else F.col("_kept_0")
-        )
-        first = 2 if id else 1
-        return predicted.select(
-            readable.alias("_kept_0"), *both, *(f"_kept_{first + i}" for i in range(len(named)))
-        )
+        vectors = partial(label_vectors, "_prediction", "_raw")
+        predicted: DataFrame = self.classifier.predicted(rows, vectors, both, cells)
+        known_truth = F.col("_kept_0")
+        if self.encoder:
+            known_truth = F.when(F.col(REASON).isNull(), known_truth)
+        first = 1 + len(ids)
+        texts = [f"_kept_{first + i}" for i in range(len(names))]
+        return predicted.select(known_truth.alias("_kept_0"), *both, *texts)
 
     def features(
         self, frame: DataFrame, id: Column | None = None
     ) -> tuple[DataFrame, FeatureSource | None]:
-        """`frame` as the classifier takes it, and where it gets its features from, if not from
-        featuresCol; `id` is what messages call a row. A selection in front of it is made where the
-        classifier reads its rows, and the words in front of that are counted there: one pass
-        through Python, and no vector on the way."""
+        """Return `frame` as the classifier takes it, and the source of its features.
+
+        The source is None where they are those of featuresCol; `id` is what messages call a row. A
+        selection in front of the classifier is made where it reads its rows, and the words in front
+        of that are counted there: one pass through Python, and no vector on the way."""
         *before, selector = self.stages[:-1] or [None]
-        behind = (
-            isinstance(selector, MultiLabelSelectorModel)
-            and selector.getOutputCol() == self.classifier.getFeaturesCol()
-        )
-        if (
-            not isinstance(selector, MultiLabelSelectorModel)
-            or not behind
-            or self.classifier.joins_blocks
-        ):
+        if not self._joins_selection(selector):
             return _through(self.stages[:-1], frame), None
-        whole = _through(before, frame)
-        places, _ = selector.places(whole)
-        order = self.classifier.places(selector.transform(whole))
-        places = places if order is None else places[order]
+        rows = _through(before, frame)
+        places, _ = selector.places(rows)
+        order = self.classifier.places(selector.transform(rows))
+        if order is not None:
+            places = places[order]
         for first in range(len(before) - 1, max(-1, len(before) - 4), -1):
             counted = word_counts(before[first:])
             if counted is not None and before[-1].getOutputCol() == selector.getFeaturesCol():
                 column, words = counted
                 texts = F.coalesce(F.col(quoted(column)), F.lit(""))
                 return _through(before[:first], frame), FeatureSource(texts, words.of(places))
-        return whole, selector.cells(whole, order, id)
+        return rows, selector.cells(rows, order, id)
 
-    def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
-        super().check(shown, where, keep, **how)
+    def _joins_selection(self, selector: Any) -> bool:
+        """Return whether the stage in front is a selection that the classifier can make itself."""
+        if not isinstance(selector, MultiLabelSelectorModel) or self.classifier.joins_blocks:
+            return False
+        return bool(selector.getOutputCol() == self.classifier.getFeaturesCol())
+
+    def check(self, frame: DataFrame, path: str, keep: Sequence[str], **settings: Any) -> None:
+        super().check(frame, path, keep, **settings)
         try:
-            self.tagged(
-                shown.withColumn(keep[0], F.lit(0)) if keep[0] not in shown.columns else shown,
-                keep,
-                **how,
-            )
+            if keep[0] not in frame.columns:
+                frame = frame.withColumn(keep[0], F.lit(0))
+            self.tagged(frame, keep, **settings)
         except (PySparkException, ValueError) as error:
             if isinstance(error, SparkMlfsError):
                 raise
-            said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[
-                :200
-            ]
+            first_line = str(error).removeprefix("requirement failed: ").split("\n")[0]
+            reason = " ".join(first_line.split())[:200]
             raise DataError(
-                f"{where}: the saved pipeline cannot read its columns: {said}"
+                f"{path}: the saved pipeline cannot read its columns: {reason}"
             ) from None
 
 
-LOOKED_AT = 100  # rows, for the length of texts
+SAMPLED = 100  # rows, for the length of texts
 
 
 def _text_bytes(frame: DataFrame, columns: Sequence[str]) -> int:
-    """How many bytes the texts of a row have, of the first rows the longest; 1 where no column is a
-    text."""
+    """Return how many bytes the texts of a row have, of the first rows the longest.
+
+    It is 1 where no column is a text."""
     if CONTENT in columns and "size" in frame.columns:
         return widest(frame)
-    texts = [
-        F.col(quoted(f.name))
-        for f in frame.schema.fields
-        if f.name in columns and isinstance(f.dataType, StringType)
-    ]
+    fields = [f for f in frame.schema.fields if f.name in columns]
+    texts = [F.col(quoted(f.name)) for f in fields if isinstance(f.dataType, StringType)]
     if not texts:
         return 1
-    lengths = (F.coalesce(F.octet_length(text), F.lit(0)) for text in texts)
+    lengths = [F.coalesce(F.octet_length(text), F.lit(0)) for text in texts]
+    total = sum(lengths, F.lit(0)).alias("bytes")
+    longest = frame.select(total).limit(SAMPLED).agg(F.max("bytes"))
     with reading():
-        row = (
-            frame.select(sum(lengths, F.lit(0)).alias("bytes"))
-            .limit(LOOKED_AT)
-            .agg(F.max("bytes"))
-            .collect()[0]
-        )
+        row = longest.collect()[0]
     return max(1, int(row[0] or 0))
 
 
@@ -334,38 +334,41 @@ def _through(stages: Sequence[Any], frame: DataFrame) -> DataFrame:
 
 
 def load_scorer(spark: SparkSession, path: str) -> Scorer:
-    """The pipeline at `path`, at ``path/pipeline``, or a single classifier there."""
-    for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
+    """Return the pipeline at `path`, at ``path/pipeline``, or a single classifier there."""
+    root = path.rstrip("/")
+    for place in (root, root + "/pipeline"):
         try:
             with reading():
-                kind = metadata_at(spark, where)["class"]
+                kind = metadata_at(spark, place)["class"]
         except AbsentError:
             continue
-        stages = stages_of(_pipeline(spark, where)) if kind.endswith("PipelineModel") else None
-        if stages is None and kind.endswith("MultiLabelClassificationModel"):
-            stages = [MultiLabelClassificationModel.load(where)]
+        stages = []
+        if kind.endswith("PipelineModel"):
+            stages = stages_of(_pipeline(spark, place))
+        elif kind.endswith("MultiLabelClassificationModel"):
+            stages = [MultiLabelClassificationModel.load(place)]
         if stages and isinstance(stages[-1], MultiLabelClassificationModel):
-            return Scorer(where, stages)
-        raise refuse_absent(where, kind)
+            return Scorer(place, stages)
+        raise refuse_absent(place, kind)
     raise refuse_absent(path)
 
 
-def _pipeline(spark: SparkSession, where: str) -> Any:
+def _pipeline(spark: SparkSession, place: str) -> Any:
     try:
         with worker_errors():
-            return load_pipeline(spark, where)
+            return load_pipeline(spark, place)
     except SparkMlfsError:
         raise
     except Exception as error:  # pyspark's reader of stages lets through whatever goes wrong
-        said = " ".join(str(error).split("\n")[0].split())[:160]
+        reason = " ".join(str(error).split("\n")[0].split())[:160]
         raise ParameterError(
-            f"{where} cannot be loaded, a stage is absent or damaged ({said}): {AGAIN}"
+            f"{place} cannot be loaded, a stage is absent or damaged ({reason}): {AGAIN}"
         ) from None
 
 
 def stages_of(pipeline: Any) -> list[Any]:
-    """The stages of a pipeline model, of pipelines in it too."""
-    out: list[Any] = []
+    """Return the stages of a pipeline model, of pipelines in it too."""
+    stages: list[Any] = []
     for stage in pipeline.stages:
-        out += stages_of(stage) if hasattr(stage, "stages") else [stage]
-    return out
+        stages += stages_of(stage) if hasattr(stage, "stages") else [stage]
+    return stages

@@ -325,7 +325,7 @@ def test_what_is_done_is_kept_and_told(tmp_path):
             if not journal.open():
                 journal.start()
             journal.total = 6
-            journal.done(2, {"rows": 5})
+            journal.mark_done(2, {"rows": 5})
             (journal.folder / "_writing-3").mkdir()
             (journal.folder / "_parts" / ".3.writing").write_text("{")
             raise error
@@ -348,7 +348,7 @@ def test_what_is_done_is_kept_and_told(tmp_path):
 def test_a_refused_command_leaves_what_an_earlier_one_did(tmp_path):
     with journal_in(tmp_path).running() as journal:
         journal.start()
-        journal.done(0, {"rows": 5})
+        journal.mark_done(0, {"rows": 5})
     with (
         pytest.raises(DataError, match=r"^mistyped$"),
         journal_in(tmp_path, {"a": 2}).running() as other,
@@ -362,8 +362,8 @@ def test_a_refused_command_leaves_what_an_earlier_one_did(tmp_path):
 def test_a_damaged_note_is_work_to_do(tmp_path):
     with journal_in(tmp_path).running() as journal:
         journal.start()
-        journal.done(0, {"rows": 5})
-        journal.done(1, {"rows": 6})
+        journal.mark_done(0, {"rows": 5})
+        journal.mark_done(1, {"rows": 6})
     (journal.folder / "_parts" / "1.json").write_text("")
     again = journal_in(tmp_path)
     assert again.open() and list(again.parts) == [0]
@@ -403,8 +403,8 @@ def test_a_full_disk_keeps_what_is_done(tmp_path, little_room):
     with pytest.raises(PlatformError, match=told), journal_in(tmp_path).running() as journal:
         journal.start()
         journal.total = 2
-        journal.done(0, {"rows": 1})
-        journal.done(1, {"inputs": ["x" * 100000]})
+        journal.mark_done(0, {"rows": 1})
+        journal.mark_done(1, {"inputs": ["x" * 100000]})
     assert journal_in(tmp_path).open() and not list(journal.folder.rglob(".*.writing"))
 
 

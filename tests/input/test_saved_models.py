@@ -820,7 +820,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
 
     first = journal()
     first.start()
-    first.done(0, {"rows": 3})
+    first.mark_done(0, {"rows": 3})
     assert journal().open()
     file = tmp_path / ".out.scoring" / "_settings" / "0.json"
     written = json.loads(file.read_text())
@@ -853,7 +853,7 @@ def test_a_damaged_entry_of_a_journal_is_done_again(tmp_path, entry):
     journal = Journal.beside(None, str(tmp_path / "out"), "scoring", {"job": "score"})
     journal.start()
     for number in (0, 1):
-        journal.done(number, {"rows": number})
+        journal.mark_done(number, {"rows": number})
     (tmp_path / ".out.scoring" / "_parts" / "0.json").write_text(entry)
     again = Journal.beside(None, str(tmp_path / "out"), "scoring", {"job": "score"})
     assert again.open() and again.parts == {1: {"part": 1, "rows": 1}}

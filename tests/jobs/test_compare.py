@@ -344,7 +344,7 @@ def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
             'published = "paper.csv"\n', ""
         ),
     )
-    done, count = Journal.done, []
+    done, count = Journal.mark_done, []
 
     def fails(self, number, entry):
         if len(count) == 4:
@@ -352,13 +352,13 @@ def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
         count.append(number)
         done(self, number, entry)
 
-    monkeypatch.setattr(Journal, "done", fails)
+    monkeypatch.setattr(Journal, "mark_done", fails)
     code, _, err = run("compare", "--config", file, "--parallelism", 1)
     assert code == 130 and "4 of 9 trials are done and kept" in err
     assert not (tmp_path / "out").exists()
     ran = []
     monkeypatch.setattr(
-        Journal, "done", lambda self, number, entry: ran.append(number) or done(self, number, entry)
+        Journal, "mark_done", lambda self, number, entry: ran.append(number) or done(self, number, entry)
     )
     code, out, _ = run("compare", "--config", file)
     assert code == 0 and "4 of them in an earlier run" in out
@@ -460,8 +460,8 @@ def test_trials_that_failed_are_run_again():
     """With larger budgets they may succeed."""
     plan = comparison({"data": [{"name": "one", "format": "planted"}], "method": [{"name": "mim"}]})
     journal = compare.ForgetfulJournal()
-    journal.done(0, {"cells": []})
-    journal.done(1, {"error": "raise worker_bytes"})
+    journal.mark_done(0, {"cells": []})
+    journal.mark_done(1, {"error": "raise worker_bytes"})
     assert compare._unfinished(plan, journal, 3, {"one"}) == {0: [1, 2]}
 
 

@@ -172,7 +172,7 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
     assert "no column 'body'" in refused(*base, "--keep", "body", "--dry-run")
 
     journal = scoring.Journal
-    one, done = threading.Lock(), journal.done
+    one, done = threading.Lock(), journal.mark_done
 
     def fails(self, number, entry):
         with one:
@@ -181,7 +181,7 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
             done(self, number, entry)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal, "done", fails)
+        patch.setattr(journal, "mark_done", fails)
         assert run(*base)[0] == 130
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     found = json.loads(run(*base, "--dry-run", "--json")[1])
@@ -213,7 +213,7 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     assert run(*base, "--output", whole)[0] == 0
     expected, _ = scored(spark, whole)
     out = tmp_path / "out"
-    done, written, one = scoring.Journal.done, [], threading.Lock()
+    done, written, one = scoring.Journal.mark_done, [], threading.Lock()
 
     def fails(self, number, entry):
         with one:
@@ -223,10 +223,10 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
             written.append(number)
         done(self, number, entry)
 
-    monkeypatch.setattr(scoring.Journal, "done", fails)
+    monkeypatch.setattr(scoring.Journal, "mark_done", fails)
     assert run(*base, "--output", out)[0] == 130
     assert not out.exists()
-    monkeypatch.setattr(scoring.Journal, "done", done)
+    monkeypatch.setattr(scoring.Journal, "mark_done", done)
     again = []
     write = scoring.Journal.write
     monkeypatch.setattr(
@@ -242,10 +242,10 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
         k: (r.tags, r.scores) for k, r in expected.items()
     }
     # other options: nothing is taken up from the earlier run
-    monkeypatch.setattr(scoring.Journal, "done", fails)
+    monkeypatch.setattr(scoring.Journal, "mark_done", fails)
     written.clear()
     assert run(*base, "--output", tmp_path / "third")[0] == 130
-    monkeypatch.setattr(scoring.Journal, "done", done)
+    monkeypatch.setattr(scoring.Journal, "mark_done", done)
     again.clear()
     assert run(*base, "--top-n", 1, "--output", tmp_path / "third")[0] == 0
     assert sorted(again) == [0, 1, 2]
@@ -479,14 +479,14 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(
         "--output",
         tmp_path / "o",
     )
-    done, work = scoring.Journal.done, tmp_path / ".o.scoring"
+    done, work = scoring.Journal.mark_done, tmp_path / ".o.scoring"
 
     def fails(self, number, entry):
         if len(self.parts) == 1:
             raise KeyboardInterrupt
         done(self, number, entry)
 
-    monkeypatch.setattr(scoring.Journal, "done", fails)
+    monkeypatch.setattr(scoring.Journal, "mark_done", fails)
     code, _, err = run(*base, "--output", tmp_path / "o", "--id", "doc", "--parallelism", 1)
     assert code == 130
     assert (
@@ -497,7 +497,7 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(
     assert not list(work.glob("_writing-*")) and sorted(p.name for p in tmp_path.iterdir()) == [
         ".o.scoring"
     ]
-    monkeypatch.setattr(scoring.Journal, "done", done)
+    monkeypatch.setattr(scoring.Journal, "mark_done", done)
     assert "no column 'docs'" in refused(*base, "--output", tmp_path / "o", "--id", "docs")
     assert len(list((work / "_parts").glob("*.json"))) == 1
     code, said, _ = run(*base, "--output", tmp_path / "o", "--id", "doc")
@@ -675,7 +675,7 @@ def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays
         "--id",
         "doc",
     )
-    out, told, report, done = ("--output", elsewhere), [], Stages.report, scoring.Journal.done
+    out, told, report, done = ("--output", elsewhere), [], Stages.report, scoring.Journal.mark_done
 
     def second(self, *progress):
         if not told:
@@ -689,7 +689,7 @@ def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays
         done(self, number, entry)
 
     monkeypatch.setattr(Stages, "report", second)
-    monkeypatch.setattr(scoring.Journal, "done", fails)
+    monkeypatch.setattr(scoring.Journal, "mark_done", fails)
     code, _, err = run(*base, "--parts", 4, "--parallelism", 1, *out)
     assert (
         code == 130
@@ -698,7 +698,7 @@ def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays
     assert len(told) == 2 and all(
         f"another run writes the output {elsewhere}: " in line for line in told
     )
-    monkeypatch.setattr(scoring.Journal, "done", done)
+    monkeypatch.setattr(scoring.Journal, "mark_done", done)
     code, said, err = run(
         *base, "--parts", 4, *out
     )  # at once: the interrupted run has said that it ended
