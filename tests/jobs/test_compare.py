@@ -358,7 +358,9 @@ def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
     ran = []
     monkeypatch.setattr(
-        Journal, "mark_done", lambda self, number, entry: ran.append(number) or done(self, number, entry)
+        Journal,
+        "mark_done",
+        lambda self, number, entry: ran.append(number) or done(self, number, entry),
     )
     code, out, _ = run("compare", "--config", file)
     assert code == 0 and "4 of them in an earlier run" in out
