@@ -1,17 +1,17 @@
-"""Contingency counts: feature codes against groups of rows, two-way, three-way, and against pairs
-of labels; and the joint values of several features, such as a column's one-hot family.
+"""Contingency counts: how many rows with code v of feature f fall into each group of a target.
 
-Everything here is one operation (`kernels.counts`): how many rows with code v of feature f fall
-into each group of a target (`targets`). A three-way count for a selected feature s is the same with
-the groups split by s; the rows in which s has its commonest code are left out and come back by
-subtraction from the two-way counts.
+The counts N(f = v, group) are what every filter starts from. A target's groups are all rows and the
+rows of each label, or of each labelset (`targets`). Counts given another feature, and given the
+joint values of several, are the same operation with the groups split by these (`links`, `joint`).
 
-Counts are int64 and exact, whatever the partitioning."""
+Sparse rows are counted by *slots*: a slot is a code of a feature other than the code of 0, and the
+row of 0 is what the slots of a feature leave of the rows of each group. Counts are int64 and exact,
+whatever the partitioning."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,15 +42,17 @@ Grouping = tuple[np.ndarray, np.ndarray, Target]  # rows, the groups that they a
 
 @dataclass
 class Counts:
-    """Counts (v, width, size) of every varying feature, code and group; dense, or CSR over the
-    stored codes. `totals` (size,) rows per group: what the code of 0 has is the rest. Of a range of
-    the features where `last` is given, with their numbers."""
+    """Counts (v, width, size) of every varying feature, code and group.
+
+    `table` is dense, or CSC (size, slots). `totals` (size,) rows of each group: what the slots of a
+    feature leave of them has its code of 0. Of the range first..last of the features where `last`
+    is given, of all of them otherwise."""
 
     coding: Coding
     totals: np.ndarray
     table: Matrix
     first: int = 0
-    last: int = None  # type: ignore[assignment]  # then all: __post_init__ says how many
+    last: int = None  # type: ignore[assignment]  # then all: __post_init__ sets how many
 
     def __post_init__(self) -> None:
         self.last = len(self.coding.features) if self.last is None else self.last
@@ -63,6 +65,12 @@ class Counts:
     def count(self) -> int:
         return self.last - self.first
 
+    @property
+    def _starts(self) -> np.ndarray:
+        """Where the slots of each of these features begin in a sparse table, (count + 1,)."""
+        offsets = self.coding.offsets[self.first : self.last + 1]
+        return offsets - offsets[0]
+
     @cached_property
     def label_rows(self) -> sparse_counts.LabelRows:
         """Of groups that are all rows and the labels: the labels' rows."""
@@ -70,119 +78,136 @@ class Counts:
 
     @cached_property
     def by_slot(self) -> sp.csr_matrix:
-        """A sparse table slot by slot, (slots, size) int64: of every link the two-way counts are
-        read again."""
+        """A sparse table slot by slot, (slots, size) int64: every link reads two-way counts."""
         table = self.table.T.tocsr().astype(np.int64)
         table.sort_indices()
         return table
 
     @cached_property
     def links(self) -> LinkCells:
-        """Sparse counts of all rows and the labels as the links of picks ask for them, again and
-        again."""
+        """Sparse counts of all rows and the labels, as the links of every pick read them."""
         table = self.table.T.tocsr()  # the same arrays
         table.sort_indices()
-        return LinkCells(
-            table, self.coding.offsets[self.first : self.last + 1] - self.coding.offsets[self.first]
-        )
+        return LinkCells(table, self._starts)
 
     def dense(self, first: int, last: int) -> np.ndarray:
-        """(last - first, width, size) int64."""
+        """Return the counts of the features first..last, (last - first, width, size) int64."""
         if not sp.issparse(self.table):
             return self.table[first - self.first : last - self.first]
         coding = self.coding
-        start, a, z = coding.offsets[[self.first, first, last]]
+        start, first_slot, last_slot = coding.offsets[[self.first, first, last]]
+        bins = coding.bins[first:last]
+        zero = coding.zero[first:last]
+        features = np.arange(last - first)
+        feature_of_slot = np.repeat(features, bins - 1)
+        code = np.arange(first_slot, last_slot) - coding.offsets[first:last][feature_of_slot]
+        code = code + (code >= zero[feature_of_slot])  # the code of 0 has no slot
+        counts = self.table[:, first_slot - start : last_slot - start].toarray().T
         out = np.zeros((last - first, coding.width, self.size), np.int64)
-        feature = np.repeat(np.arange(first, last), coding.bins[first:last] - 1)
-        code = np.arange(a, z) - coding.offsets[feature]
-        out[feature - first, code + (code >= coding.zero[feature])] = (
-            self.table[:, a - start : z - start].toarray().T
-        )
-        out[np.arange(last - first), coding.zero[first:last]] += self.totals - out.sum(axis=1)
+        out[feature_of_slot, code] = counts
+        out[features, zero] += self.totals - out.sum(axis=1)
         return out
 
     def stored(
         self, labels: bool, limit: int = CELLS
     ) -> Iterator[tuple[slice, sparse_counts.StoredCounts]]:
-        """(place among these features, counts) pieces of about `limit` stored cells of a sparse
-        table, whose groups are all rows and the `labels`, or else classes: the pieces number the
-        labels, or the classes, from 0."""
-        table, offsets = self.table, self.coding.offsets[self.first : self.last + 1]
-        offsets, bins, first = offsets - offsets[0], self.coding.bins[self.first : self.last], 0
-        before = table.indptr[offsets]
+        """Yield (place among these features, counts) of about `limit` cells of a sparse table each.
+
+        Groups are all rows and the `labels`, or else classes; labels, or classes, are numbered
+        from 0 in the pieces."""
+        starts = self._starts
+        cells_before = self.table.indptr[starts]
+        first = 0
         while first < self.count:
-            last = max(
-                first + 1, int(np.searchsorted(before, before[first] + limit, side="right")) - 1
-            )
-            a, z = offsets[first], offsets[last]
-            cells = slice(table.indptr[a], table.indptr[z])
-            count, group = table.data[cells].astype(np.int64), table.indices[cells].astype(np.int64)
-            slot = np.repeat(np.arange(z - a), np.diff(table.indptr[a : z + 1]))
-            feature = np.repeat(np.arange(last - first), bins[first:last] - 1)
-            rows = np.zeros(z - a, np.int64)
-            if labels:
-                of_all = group == 0
-                rows[slot[of_all]] = count[of_all]
-                count, group, slot = count[~of_all], group[~of_all] - 1, slot[~of_all]
-            else:
-                np.add.at(rows, slot, count)
-            yield (
-                slice(first, last),
-                sparse_counts.StoredCounts(last - first, count, group, slot, feature, rows),
-            )
+            room = cells_before[first] + limit
+            last = int(np.searchsorted(cells_before, room, side="right")) - 1
+            last = max(first + 1, last)
+            slots = slice(starts[first], starts[last])
+            yield slice(first, last), self._stored_piece(first, last, slots, labels)
             first = last
 
+    def _stored_piece(
+        self, first: int, last: int, slots: slice, labels: bool
+    ) -> sparse_counts.StoredCounts:
+        """Return the stored counts of the features at first..last, which have these `slots`."""
+        indptr = self.table.indptr[slots.start : slots.stop + 1]
+        cells = slice(indptr[0], indptr[-1])
+        count = self.table.data[cells].astype(np.int64)
+        group = self.table.indices[cells].astype(np.int64)
+        num_slots = slots.stop - slots.start
+        slot = np.repeat(np.arange(num_slots), np.diff(indptr))
+        bins = self.coding.bins[self.first + first : self.first + last]
+        feature_of_slot = np.repeat(np.arange(last - first), bins - 1)
+        rows = np.zeros(num_slots, np.int64)
+        if labels:
+            all_rows = group == 0
+            rows[slot[all_rows]] = count[all_rows]
+            has_label = ~all_rows
+            count = count[has_label]
+            group = group[has_label] - 1
+            slot = slot[has_label]
+        else:
+            np.add.at(rows, slot, count)
+        return sparse_counts.StoredCounts(last - first, count, group, slot, feature_of_slot, rows)
+
     def chunks(self, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """(place among these features, dense counts) pieces of some MB; `copies`: how many times
-        larger the caller makes them."""
-        step = max(1, CHUNK_BYTES // max(1, self.coding.width * self.size * 8 * copies))
+        """Yield (place among these features, dense counts) of some MB each.
+
+        `copies`: how many times larger the caller makes them."""
+        feature_bytes = self.coding.width * self.size * 8 * copies
+        step = max(1, CHUNK_BYTES // max(1, feature_bytes))
         for first in range(0, self.count, step):
             last = min(self.count, first + step)
             yield slice(first, last), self.dense(self.first + first, self.first + last)
 
     def codes(self) -> np.ndarray:
-        """(v, width) rows of each code in group 0."""
-        table = self.table[[0]].tocsc() if sp.issparse(self.table) else self.table[:, :, :1]
-        return Counts(self.coding, self.totals[:1], table, self.first, self.last).dense(
-            self.first, self.last
-        )[:, :, 0]
+        """Return the rows of each code in group 0, (v, width)."""
+        if not sp.issparse(self.table):
+            return self.table[:, :, 0]
+        table = self.table[[0]].tocsc()
+        group = Counts(self.coding, self.totals[:1], table, self.first, self.last)
+        return group.dense(self.first, self.last)[:, :, 0]
 
     def commonest(self) -> np.ndarray:
-        """(v,) the commonest code of each feature over group 0 (classes: over all groups); of a tie
-        the smallest."""
+        """Return the commonest code of each feature, (v,), the smallest of a tie.
+
+        Over group 0; of sparse counts, whose groups may be classes, over all groups."""
         out = np.empty(self.count, np.int64)
-        for at, counts in self.chunks(1):
-            out[at] = (counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]).argmax(axis=1)
+        for place, counts in self.chunks(1):
+            rows = counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]
+            out[place] = rows.argmax(axis=1)
         return out
 
 
 def table_bytes(
     coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None
 ) -> int:
-    """Bytes of the counts of the features first..last over the groups of `target`, with their
-    totals, at most."""
-    last, size = len(coding.features) if last is None else last, target.size
+    """Return the most bytes of the counts of the features first..last, with the groups' totals."""
+    last = len(coding.features) if last is None else last
+    size = target.size
     if not coding.sparse:
         return (last - first) * coding.width * size * 8 + 8 * size
     rows = target.most_rows(profile)
-    each, met = target.bounds(profile)
+    groups_a_row, cells_of_all_rows = target.bounds(profile)
     stored = np.minimum(profile.stored[coding.features[first:last]], rows)
-    table = (coding.bins[first:last] - 1).astype(np.int64) * size
+    full = (coding.bins[first:last] - 1).astype(np.int64) * size
     cells = min(
-        int(np.minimum(table, stored * each).sum()),
-        met,
-        rows * min(profile.widest, last - first) * each,
+        int(np.minimum(full, stored * groups_a_row).sum()),
+        cells_of_all_rows,
+        rows * min(profile.widest, last - first) * groups_a_row,
     )
     slots = int(coding.offsets[last] - coding.offsets[first])
-    wide = 8 if max(cells, slots, size) >= 1 << 31 else 4
-    return cells * ((8 if profile.total >= 1 << 31 else 4) + wide) + (size + 1) * wide + 8 * size
+    index_bytes = 8 if max(cells, slots, size) >= 1 << 31 else 4
+    count_bytes = 8 if profile.total >= 1 << 31 else 4
+    return cells * (count_bytes + index_bytes) + (size + 1) * index_bytes + 8 * size
 
 
 @dataclass
 class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
-    """N(f = v, group) for every varying feature, the counts every filter starts from, as `Counts`.
+    """N(f = v, group) for every varying feature, as `Counts`.
+
     State: `table`, (v, width, size) or CSR (size, slots), of a range of features (slots, size); and
-    the rows of each group."""
+    the `totals`, the rows of each group."""
 
     coding: Coding
     target: Target
@@ -192,76 +217,81 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         self.multiple = 1 if self.coding.sparse else self.coding.per_byte
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
-        coding, size, mass = self.coding, self.target.size, block.masses(profile)
+        coding = self.coding
+        size = self.target.size
+        mass = block.masses(profile)
         rows, groups = groups_of(block, self.target)
         totals = rows_by_group(rows, groups, size, mass)
         if block.onehot is not None:
             return {"table": count_sparse(block.onehot, rows, groups, size, mass), "totals": totals}
         assert block.codes is not None
-        packed, every = (block.codes, coding.width, coding.per_byte), (0, len(coding.features))
-        return {"table": count_dense(*packed, rows, groups, size, every, mass), "totals": totals}
+        packed = (block.codes, coding.width, coding.per_byte)
+        features = (0, len(coding.features))
+        table = count_dense(*packed, rows, groups, size, features, mass)
+        return {"table": table, "totals": totals}
 
     def finish(self, state: State, profile: Profile) -> Counts:
         table = state["table"]
-        return Counts(self.coding, state["totals"], table.tocsc() if sp.issparse(table) else table)
+        table = table.tocsc() if sp.issparse(table) else table
+        return Counts(self.coding, state["totals"], table)
 
     def state_bytes(self, profile: Profile) -> int:
         return table_bytes(self.coding, self.target, profile) + envelope(4)
 
     def feature_bytes(self, profile: Profile) -> np.ndarray:
-        coding, size = self.coding, self.target.size
+        coding = self.coding
         if not coding.sparse:
-            return np.full(len(coding.features), coding.width * size * 8, np.int64)
-        each, _ = self.target.bounds(profile)
-        table = (coding.bins - 1).astype(np.int64) * size
-        cell = 8 if profile.total < 1 << 31 else 12
-        return np.minimum(table, profile.stored[coding.features] * each) * cell + 4 * (
-            coding.bins - 1
-        )
+            dense_bytes = coding.width * self.target.size * 8
+            return np.full(len(coding.features), dense_bytes, np.int64)
+        groups_a_row, _ = self.target.bounds(profile)
+        slots = coding.bins - 1
+        full = slots.astype(np.int64) * self.target.size
+        cells = np.minimum(full, profile.stored[coding.features] * groups_a_row)
+        cell_bytes = 8 if profile.total < 1 << 31 else 12
+        return cells * cell_bytes + 4 * slots
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        each, _ = self.target.bounds(profile)
-        totals = (12 if profile.total < 1 << 31 else 16) * min(
-            self.target.size, profile.n * each
-        ) + 16
+        groups_a_row, _ = self.target.bounds(profile)
+        total_bytes = 12 if profile.total < 1 << 31 else 16
+        totals = total_bytes * min(self.target.size, profile.n * groups_a_row) + 16
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
-        return (
-            table_bytes(self.coding, self.target, profile, first, last)
-            + 8 * slots
-            + totals
-            + envelope(7)
-        )
+        table = table_bytes(self.coding, self.target, profile, first, last)
+        return table + 8 * slots + totals + envelope(7)
 
     @staticmethod
     def shards(
         parts: Sequence[TwoWay], blocks: list[CodedBlock], profile: Profile, edges: np.ndarray
     ) -> Iterator[list[State]]:
-        groupings, totals = [], list[State]()
-        mass = (
-            np.concatenate([block.masses(profile) for block in blocks])
-            if profile.weighted
-            else None
-        )
-        before = np.cumsum([0, *(block.n for block in blocks)])
-        for part in parts:
-            pairs = [groups_of(block, part.target) for block in blocks]
-            rows = np.concatenate([rows + a for (rows, _), a in zip(pairs, before, strict=False)])
-            groups = np.concatenate([groups for _, groups in pairs])
-            groupings.append((rows, groups, part.target))
-            told = part.target.totals(profile) is not None
-            totals.append(
-                {}
-                if told
-                else {"totals": sp.csr_matrix(rows_by_group(rows, groups, part.target.size, mass))}
-            )
+        mass = None
+        if profile.weighted:
+            mass = np.concatenate([block.masses(profile) for block in blocks])
+        groupings = [_grouping(blocks, part.target) for part in parts]
+        totals: list[State] = []
+        for rows, groups, target in groupings:
+            own_totals: State = {}
+            if target.totals(profile) is None:
+                total = rows_by_group(rows, groups, target.size, mass)
+                own_totals["totals"] = sp.csr_matrix(total)
+            totals.append(own_totals)
         for tables in range_tables(blocks, parts[0].coding, groupings, edges, mass):
-            yield [{"table": table, **own} for table, own in zip(tables, totals, strict=True)]
+            pairs = zip(tables, totals, strict=True)
+            yield [{"table": table, **own_totals} for table, own_totals in pairs]
 
     def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> Counts:
-        table, totals = state["table"], self.target.totals(profile)
+        table = state["table"]
+        table = table.T if sp.issparse(table) else table
+        totals = self.target.totals(profile)
         if totals is None:
             totals = state["totals"].toarray()[0].astype(np.int64)
-        return Counts(self.coding, totals, table.T if sp.issparse(table) else table, first, last)
+        return Counts(self.coding, totals, table, first, last)
+
+
+def _grouping(blocks: list[CodedBlock], target: Target) -> Grouping:
+    """Return the groups of a target over the blocks' rows, one block after the other."""
+    starts = np.cumsum([0, *(block.n for block in blocks)])
+    pairs = [groups_of(block, target) for block in blocks]
+    rows = [rows + start for (rows, _), start in zip(pairs, starts, strict=False)]
+    return np.concatenate(rows), np.concatenate([groups for _, groups in pairs]), target
 
 
 def range_tables(
@@ -271,43 +301,55 @@ def range_tables(
     edges: np.ndarray,
     mass: np.ndarray | None,
 ) -> Iterator[list[Matrix]]:
-    """Range by range, the table of each grouping (rows, groups, target): (features, width, size),
-    or CSR (slots, size)."""
-    if not coding.sparse:
-        codes = (
-            np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1)
-            if len(blocks) > 1
-            else blocks[0].codes
-        )
-        assert codes is not None
-        for first, last in itertools.pairwise(edges):
-            yield [
-                count_dense(
-                    codes,
-                    coding.width,
-                    coding.per_byte,
-                    rows,
-                    groups,
-                    target.size,
-                    (int(first), int(last)),
-                    mass,
-                )
-                for rows, groups, target in groupings
-            ]
-        return
-    n, columns = sum(block.n for block in blocks), slotwise([block.onehot for block in blocks])
-    known = []
+    """Yield the tables of the groupings, range by range of the features.
+
+    A table is (features, width, size), or CSR (slots, size)."""
+    ranges = itertools.pairwise(edges.tolist())
+    if coding.sparse:
+        return _sparse_tables(blocks, coding, groupings, ranges, mass)
+    return _dense_tables(blocks, coding, groupings, ranges, mass)
+
+
+def _dense_tables(
+    blocks: list[CodedBlock],
+    coding: Coding,
+    groupings: list[Grouping],
+    ranges: Iterable[tuple[int, int]],
+    mass: np.ndarray | None,
+) -> Iterator[list[Matrix]]:
+    codes = blocks[0].codes
+    if len(blocks) > 1:
+        codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1)
+    assert codes is not None
+    packed = (codes, coding.width, coding.per_byte)
+    for features in ranges:
+        yield [
+            count_dense(*packed, rows, groups, target.size, features, mass)
+            for rows, groups, target in groupings
+        ]
+
+
+def _sparse_tables(
+    blocks: list[CodedBlock],
+    coding: Coding,
+    groupings: list[Grouping],
+    ranges: Iterable[tuple[int, int]],
+    mass: np.ndarray | None,
+) -> Iterator[list[Matrix]]:
+    n = sum(block.n for block in blocks)
+    columns = slotwise([block.onehot for block in blocks])
+    memberships = []
     for rows, groups, target in groupings:
-        size, everyone = target.size, target.has_everyone
-        if everyone:
-            rows, groups, size = rows[groups > 0], groups[groups > 0] - 1, size - 1
-        known.append((members(rows, groups, n, size, mass), everyone))
-    for first, last in itertools.pairwise(edges):
-        a, z = int(coding.offsets[first]), int(coding.offsets[last])
-        yield [count_slots(columns, a, z, member, everyone, mass) for member, everyone in known]
-
-
-# ---- given the joint values of selected features ----
-
-
-# ---- of the values that several features take together ----
+        size = target.size
+        if target.has_everyone:  # all rows need no membership: a slot's own rows are the count
+            in_label = groups > 0
+            rows = rows[in_label]
+            groups = groups[in_label] - 1
+            size -= 1
+        memberships.append((members(rows, groups, n, size, mass), target.has_everyone))
+    for first, last in ranges:
+        slots = (int(coding.offsets[first]), int(coding.offsets[last]))
+        yield [
+            count_slots(columns, *slots, member, has_everyone, mass)
+            for member, has_everyone in memberships
+        ]

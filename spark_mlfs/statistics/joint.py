@@ -1,4 +1,8 @@
-"""Joint values of several features."""
+"""Counts and information given the joint values of several features, such as a one-hot family.
+
+A *cell* is a joint code of selected features. While cells are few they are counted as groups of
+rows (`cell_counts`); of so many that only what is occupied can be looked at rows are met cell by
+cell (`CellInformation`, `kernels.cells`). Both give the same bits."""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
@@ -25,20 +30,23 @@ from .contingency import Counts, TwoWay
 from .targets import Classes, Labels, Target, groups_of
 
 MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int64
+MOST_VALUES = 1024  # distinct joint values of a family that are counted
 
 
 def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> np.ndarray:
-    """(n,) a number for each row's joint code of the selected features: equal codes, equal numbers
-    (within the block)."""
+    """Return a number for each row's joint code of the selected features, (n,).
+
+    Equal codes have equal numbers, within the block."""
     return joint_cells((block.feature(coding, s) for s in selected), block.n, coding.width)
 
 
 @dataclass
 class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
-    """I(f; target | X_S) of every feature, (v,) nats, of so many joint cells that only what is
-    occupied is looked at (`kernels.cells`): rows alone in their cell, and cells whose rows agree on
-    all labels, tell nothing and are dropped first. Every row of a cell must be in one block: the
-    engines see to that. Sums are fixed point, the bits those of `cell_counts`."""
+    """I(f; target | X_S) of every feature, (v,) nats, from the cells that rows occupy.
+
+    Rows alone in their cell, and cells whose rows agree on all labels, have no information and are
+    dropped first. Every row of a cell must be in one block: the engines see to that. Sums are fixed
+    point, the bits those of `cell_counts`."""
 
     coding: Coding
     target: Target
@@ -46,23 +54,23 @@ class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
     logs: CountLogs
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
-        coding, cells = self.coding, cells_of(block, self.coding, self.selected)
-        in_a_group = np.zeros(block.n, bool)
-        in_a_group[groups_of(block, self.target)[0]] = True
-        kept = informative_rows(cells, block.labelset_hash, np.flatnonzero(in_a_group))
-        if not len(kept):
+        coding = self.coding
+        cells = cells_of(block, coding, self.selected)
+        grouped_rows, _ = groups_of(block, self.target)
+        has_group = np.zeros(block.n, bool)
+        has_group[grouped_rows] = True
+        informative = informative_rows(cells, block.labelset_hash, np.flatnonzero(has_group))
+        if not len(informative):
             return {"sums": np.zeros(len(coding.features), np.int64)}
-        part, (cell, _) = block.take(kept), numbered(cells[kept])
-        pairs = CellPairs.of(
-            cell,
-            *groups_of(part, self.target),
-            isinstance(self.target, Labels),
-            part.masses(profile),
-        )
+        part = block.take(informative)
+        cell, _ = numbered(cells[informative])
+        rows, groups = groups_of(part, self.target)
+        by_label = isinstance(self.target, Labels)
+        pairs = CellPairs.of(cell, rows, groups, by_label, part.masses(profile))
         if part.onehot is not None:
             return {"sums": sparse_cell_information(part.onehot, coding.bins, pairs, self.logs)}
         assert part.codes is not None
-        packing = coding.width, coding.per_byte, len(coding.features)
+        packing = (coding.width, coding.per_byte, len(coding.features))
         return {"sums": dense_cell_information(part.codes, *packing, pairs, self.logs)}
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
@@ -82,8 +90,7 @@ class JointCells(Target, asked_once=True):
 
     @property
     def cells(self) -> int:
-        """How many joint cells there may be; from `MANY` on only that they are too many to count
-        one by one."""
+        """How many joint cells there may be, `MANY` at most: then they are too many to count."""
         return min(self.coding.width ** len(self.selected), MANY)
 
     @property
@@ -101,8 +108,9 @@ class JointCells(Target, asked_once=True):
 def cell_counts(
     coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
 ) -> FeatureNumbers:
-    """The same, (1, v), while the joint cells are few: N(f = v, cell, group) adds up over any
-    blocks."""
+    """Return the statistic of I(f; target | X_S), (1, v), while the joint cells are few.
+
+    Its counts N(f = v, cell, group) add up over any blocks."""
     cells = JointCells(target, coding, selected)
     return FeatureNumbers((TwoWay(coding, cells),), InformationInCells(cells, logs))
 
@@ -115,30 +123,32 @@ class InformationInCells(Reduction):
     logs: CountLogs
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        logs, target, out = self.logs, self.cells.target, np.empty(counts.count, np.int64)
-        shape = counts.coding.width, self.cells.cells, target.size
+        shape = (counts.coding.width, self.cells.cells, self.cells.target.size)
+        out = np.empty(counts.count, np.int64)
+        for place, table in counts.chunks(4):
+            out[place] = self._negative_entropy(table.reshape(-1, *shape))
+        of_target = self._negative_entropy(counts.totals.reshape(1, 1, *shape[1:]))
+        return self.logs.nats(out - of_target)
 
-        def summed(part: np.ndarray) -> np.ndarray:
-            """−n·H(target | code, cell), summed over codes and cells, of each feature."""
-            if isinstance(target, Classes):
-                return logs(part).sum(axis=(1, 2, 3)) - logs(part.sum(axis=3)).sum(axis=(1, 2))
-            every, positive = part[..., :1], part[..., 1:]
-            return (logs(positive) + logs(every - positive) - logs(every)).sum(axis=(1, 2, 3))
-
-        for at, part in counts.chunks(4):
-            out[at] = summed(part.reshape(-1, *shape))
-        return logs.nats(out - summed(counts.totals.reshape(1, 1, *shape[1:])))
-
-
-MOST_VALUES = 1024  # distinct joint values of a family that are counted
+    def _negative_entropy(self, counts: np.ndarray) -> np.ndarray:
+        """Return −n·H(target | code, cell), summed over codes and cells, of each feature."""
+        logs = self.logs
+        if isinstance(self.cells.target, Classes):
+            of_classes = logs(counts).sum(axis=(1, 2, 3))
+            return of_classes - logs(counts.sum(axis=3)).sum(axis=(1, 2))
+        all_rows = counts[..., :1]
+        positive = counts[..., 1:]
+        terms = logs(positive) + logs(all_rows - positive) - logs(all_rows)
+        return terms.sum(axis=(1, 2, 3))
 
 
 @dataclass
 class JointCounts(Statistic, divisible=False, weighted=True):
-    """N(X_F = v, group) for the families F of features, v the values that the codes of a family
-    take together: for each the counts (values, groups), int64, of weighted rows in units of their
-    weight; or None of more than `most` values. A value is known by the 64-bit hash of its codes:
-    two of k share one with probability k²/2⁶⁵. State: 8·(1 + groups) bytes a value."""
+    """N(X_F = v, group) for the families F of features, v their joint values.
+
+    For each family the counts (values, groups), int64, of weighted rows in units of their weight;
+    or None of more than `most` values. A value is known by the 64-bit hash of its codes: two of k
+    share one with probability k²/2⁶⁵. State: 8·(1 + groups) bytes a value."""
 
     coding: Coding
     target: Target
@@ -147,52 +157,57 @@ class JointCounts(Statistic, divisible=False, weighted=True):
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, groups = groups_of(block, self.target)
-        mass, size = block.masses(profile), self.target.size
+        mass = block.masses(profile)
+        size = self.target.size
         weights = None if mass is None else mass[rows].astype(np.float64)  # whole: sums are exact
         out: State = {}
         for i, hashes in enumerate(self._hashes(block)):
-            values, at = np.unique(hashes[rows], return_inverse=True)
-            if len(values) > self.most:
-                out |= {f"{i} values": None, f"{i} table": None}
-                continue
-            cells = np.bincount(at * size + groups, weights, minlength=len(values) * size)
-            out |= {
-                f"{i} values": values,
-                f"{i} table": cells.astype(np.int64).reshape(len(values), size),
-            }
+            out |= {f"{i} values": None, f"{i} table": None}
+            values, places = np.unique(hashes[rows], return_inverse=True)
+            if len(values) <= self.most:
+                cells = np.bincount(places * size + groups, weights, minlength=len(values) * size)
+                out[f"{i} values"] = values
+                out[f"{i} table"] = cells.astype(np.int64).reshape(len(values), size)
         return out
 
     def _hashes(self, block: CodedBlock) -> Iterator[np.ndarray]:
-        """(n,) uint64 of the joint value of each family in turn: the sum of its codes' hashes."""
-        coding = self.coding
+        """Yield the joint values of each family, (n,) uint64: the sums of its codes' hashes."""
         stored = None if block.onehot is None else block.onehot.tocsc()
         with np.errstate(over="ignore"):
             for family in self.families:
                 out = np.zeros(block.n, np.uint64)
                 for f in family:
-                    of_code = mix(f * 256 + np.arange(coding.bins[f]), 0x101)
+                    hash_of_code = mix(f * 256 + np.arange(self.coding.bins[f]), 0x101)
                     if stored is None:
-                        out += of_code[block.feature(coding, f)]
-                        continue
-                    other = np.delete(np.arange(coding.bins[f]), coding.zero[f])
-                    for slot, code in enumerate(other, int(coding.offsets[f])):
-                        out[stored.indices[stored.indptr[slot] : stored.indptr[slot + 1]]] += (
-                            of_code[code]
-                        )
+                        out += hash_of_code[block.feature(self.coding, f)]
+                    else:
+                        self._add_stored(out, stored, f, hash_of_code)
                 yield out
+
+    def _add_stored(
+        self, out: np.ndarray, stored: sp.csc_matrix, f: int, hash_of_code: np.ndarray
+    ) -> None:
+        """Add the hashes of a feature's codes to the rows that store them."""
+        codes = np.delete(np.arange(self.coding.bins[f]), self.coding.zero[f])
+        for slot, code in enumerate(codes, int(self.coding.offsets[f])):
+            rows = stored.indices[stored.indptr[slot] : stored.indptr[slot + 1]]
+            out[rows] += hash_of_code[code]
 
     def merge(self, left: State, right: State) -> State:
         out: State = dict.fromkeys(left)
         for i in range(len(self.families)):
-            one, other = left[f"{i} values"], right[f"{i} values"]
-            if one is None or other is None:
+            left_values = left[f"{i} values"]
+            right_values = right[f"{i} values"]
+            if left_values is None or right_values is None:
                 continue
-            values, at = np.unique(np.concatenate([one, other]), return_inverse=True)
+            joined = np.concatenate([left_values, right_values])
+            values, places = np.unique(joined, return_inverse=True)
             if len(values) <= self.most:
                 table = np.zeros((len(values), self.target.size), np.int64)
-                table[at[: len(one)]] = left[f"{i} table"]
-                table[at[len(one) :]] += right[f"{i} table"]
-                out |= {f"{i} values": values, f"{i} table": table}
+                table[places[: len(left_values)]] = left[f"{i} table"]
+                table[places[len(left_values) :]] += right[f"{i} table"]
+                out[f"{i} values"] = values
+                out[f"{i} table"] = table
         return out
 
     def finish(self, state: State, profile: Profile) -> list[np.ndarray | None]:
@@ -200,16 +215,11 @@ class JointCounts(Statistic, divisible=False, weighted=True):
         return [None if table is None else table.astype(np.int64) for table in tables]
 
     def bytes_of(self, profile: Profile) -> np.ndarray:
-        """(families,) what each takes of a state at most."""
-        values = [
-            float(np.prod(self.coding.bins[list(family)].astype(float))) for family in self.families
-        ]
-        return (
-            np.minimum(values, min(self.most, profile.n)).astype(np.int64)
-            * 8
-            * (1 + self.target.size)
-            + 8
-        )
+        """Return what each family takes of a state at most, (families,)."""
+        bins = self.coding.bins.astype(float)
+        values = [float(np.prod(bins[list(family)])) for family in self.families]
+        most = np.minimum(values, min(self.most, profile.n)).astype(np.int64)
+        return most * 8 * (1 + self.target.size) + 8
 
     def state_bytes(self, profile: Profile) -> int:
         return int(self.bytes_of(profile).sum()) + envelope(2 * len(self.families))

@@ -1,5 +1,4 @@
-"""Targets of counts: groups of rows, such as all rows, the rows of each label, or of each
-labelset."""
+"""Targets of counts: groups of rows, such as all rows, those of each label, or of each labelset."""
 
 from __future__ import annotations
 
@@ -19,9 +18,10 @@ NOISE_BITS = 16  # of a row: what counts without noise are rounded to
 
 
 class Keyed:
-    """Something known by its class and its fields, but for those left out of comparisons. Of what a
-    field holds counts its own key; with `wholly` each of its fields, too, those that change no
-    count but what is made of counts. Facts about a class stand behind its bases: ``class
+    """Something known by its class and its fields, but for those left out of comparisons.
+
+    Of what a field holds counts its own key; with `wholly` each of its fields, too, those that
+    change no count but what is made of counts. Facts about a class stand behind its bases: ``class
     Ranges(Statistic, layout="rows")``."""
 
     wholly: ClassVar[bool] = False
@@ -32,24 +32,23 @@ class Keyed:
             setattr(cls, name, value)
 
     def key(self) -> Hashable:
-        """Equal keys mean equal groups, states or results."""
+        """Return a key; equal keys mean equal groups, states or results."""
         return _by_fields(self, self.wholly)
 
 
 def _by_fields(value: Any, wholly: bool) -> Hashable:
-    fields = type(value).__dataclass_fields__.values()
-    return type(value), *(
-        _identity(getattr(value, field.name), wholly) for field in fields if field.compare
-    )
+    fields = [field for field in type(value).__dataclass_fields__.values() if field.compare]
+    return type(value), *[_identity(getattr(value, field.name), wholly) for field in fields]
 
 
 def _identity(value: Any, wholly: bool) -> Hashable:
-    """What tells one value of a field from another: of arrays their content, of what cannot be
-    compared which one it is."""
+    """Return what distinguishes one value of a field from another.
+
+    Of arrays it is their content, of what cannot be compared which object it is."""
     if isinstance(value, Keyed):
         return _by_fields(value, True) if wholly else value.key()
     if isinstance(value, tuple | list):
-        return tuple(_identity(each, wholly) for each in value)
+        return tuple(_identity(item, wholly) for item in value)
     if isinstance(value, np.ndarray):
         return value.tobytes()
     if hasattr(value, "key"):
@@ -72,12 +71,13 @@ class Target(Keyed):
         return False
 
     def groups(self, block: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(rows, groups) of equal length: which row of the block is in which group."""
+        """Return (rows, groups) of equal length: which row of the block is in which group."""
         raise NotImplementedError
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        """How many groups one row is in at most, and Σ over rows of features that are not zero
-        times groups at most."""
+        """Return how many groups one row is in at most, and an upper bound of cells.
+
+        Cells are Σ over rows of features that are not zero times groups."""
         return 1, profile.nonzero
 
     def most_rows(self, profile: Profile) -> int:
@@ -85,7 +85,7 @@ class Target(Keyed):
         return profile.n
 
     def totals(self, profile: Profile) -> np.ndarray | None:
-        """(size,) rows of each group, or their units of weight, where the profile tells."""
+        """Return the rows of each group, (size,), or their units of weight; None: to be counted."""
         return None
 
 
@@ -108,10 +108,10 @@ class Everything(Target):
 
 @dataclass(frozen=True)
 class Labels(Target):
-    """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is
-    unknown.
+    """Groups of all rows (0) and of the rows with label l (1 + l).
 
-    `only_known` leaves out the rows with any unknown label instead. What is counted does not depend
+    Then, per label of `watch`, the rows where it is unknown. `only_known` leaves out the rows with
+    any unknown label instead. What is counted does not depend
     on `weights` (q,), how much each label counts in a sum, `noise`, how often labels are wrong
     (`denoised_counts`), and `joint`: links are I((f, s); Y_l)."""
 
@@ -139,29 +139,31 @@ class Labels(Target):
             watched = 1 + self.q + np.arange(len(self.watch))
             group_of_label = np.full(self.q, -1, np.int64)
             group_of_label[list(self.watch)] = watched
-            unknown, unlabelled = block.unknown_entries(), block.unlabelled_rows()
-            rows += [unknown[0], np.repeat(unlabelled, len(watched))]
-            groups += [group_of_label[unknown[1]], np.tile(watched, len(unlabelled))]
+            unknown_rows, unknown_labels = block.unknown_entries()
+            unlabelled = block.unlabelled_rows()
+            rows += [unknown_rows, np.repeat(unlabelled, len(watched))]
+            groups += [group_of_label[unknown_labels], np.tile(watched, len(unlabelled))]
         return np.concatenate(rows), np.concatenate(groups)
 
     def grade_units(self, block: Block) -> np.ndarray:
-        """(k,) int64 how much each row of `groups` is of its group, in units of 2⁻¹⁵: its grade of
-        a label, else all of it."""
+        """Return how much each row of `groups` is of its group, (k,) int64, in units of 2⁻¹⁵.
+
+        That is its grade of a label, else all of it."""
         units = np.concatenate([np.full(block.n, ONE), block.grade_units()])
         if self.only_known and block.complete is not None:
-            return units[block.complete[np.concatenate([np.arange(block.n), block.label_rows()])]]
-        return np.concatenate([units, np.full(len(self.groups(block)[0]) - len(units), ONE)])
+            rows = np.concatenate([np.arange(block.n), block.label_rows()])
+            return units[block.complete[rows]]
+        rows, _ = self.groups(block)
+        return np.concatenate([units, np.full(len(rows) - len(units), ONE)])
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
+        groups_a_row = 1 + profile.most_labels
+        cells = profile.nonzero + profile.feature_label_pairs
         if self.watch:
-            each += (
-                len(self.watch)
-                if profile.unlabelled
-                else min(profile.most_unknown, len(self.watch))
-            )
-            met += profile.feature_unknown_pairs + profile.unlabelled_stored * len(self.watch)
-        return each, met
+            watched = len(self.watch)
+            groups_a_row += watched if profile.unlabelled else min(profile.most_unknown, watched)
+            cells += profile.feature_unknown_pairs + profile.unlabelled_stored * watched
+        return groups_a_row, cells
 
     @property
     def has_everyone(self) -> bool:
@@ -175,34 +177,36 @@ class Labels(Target):
 
     @property
     def plain(self) -> bool:
-        """Whether counts of sparse rows may be summed over the labels as they are stored: all
-        known, alike, and right."""
+        """Whether counts of sparse rows may be summed over the labels as they are stored.
+
+        So they may where labels are all known, weigh the same, and are right."""
         return not self.watch and self.weights is None and self.noise is None
 
     def denoised_counts(self, counts: np.ndarray) -> np.ndarray:
-        """The counts (…, size) that labels without noise would have, in units of 2^−`NOISE_BITS`
-        rows. Of n rows of a cell in which a label is known E(reported) = fp·(n − p) + (1 − fn)·p,
-        so that (reported − fp·n)/(1 − fp − fn) is an unbiased p; it is clipped to [0, n], which is
-        not."""
+        """Return the counts (…, size) of labels without noise, in units of 2^−`NOISE_BITS` rows.
+
+        Of n rows of a cell in which a label is known E(reported) = fp·(n − p) + (1 − fn)·p, so that
+        (reported − fp·n)/(1 − fp − fn) is an unbiased p; it is clipped to [0, n], which is not."""
         if self.noise is None:
             return counts
         fp, fn = self.noise
         out = counts << NOISE_BITS
-        reported, unknown = counts[..., 1 : 1 + self.q], self.unknown(counts)
+        labels = slice(1, 1 + self.q)
+        unknown = self.unknown(counts)
         known = counts[..., :1] if unknown is None else counts[..., :1] - unknown
-        found = np.rint(np.ldexp((reported - fp * known) / (1 - fp - fn), NOISE_BITS)).astype(
-            np.int64
-        )
-        out[..., 1 : 1 + self.q] = np.clip(found, 0, known << NOISE_BITS)
+        positive = (counts[..., labels] - fp * known) / (1 - fp - fn)
+        units = np.rint(np.ldexp(positive, NOISE_BITS)).astype(np.int64)
+        out[..., labels] = np.clip(units, 0, known << NOISE_BITS)
         return out
 
     def summed(self, values: np.ndarray) -> np.ndarray:
-        """Σ over the labels, the last axis of `values`, of weight times value."""
-        return (values if self.weights is None else values * np.array(self.weights)).sum(axis=-1)
+        """Return Σ over the labels, the last axis of `values`, of weight times value."""
+        if self.weights is not None:
+            values = values * np.array(self.weights)
+        return values.sum(axis=-1)
 
     def unknown(self, counts: np.ndarray) -> np.ndarray | None:
-        """The counts of unknown labels spread over all labels (…, q), or None where every label is
-        known."""
+        """Return the counts of unknown labels by label, (…, q); None where all are known."""
         if not self.watch:
             return None
         out = np.zeros((*counts.shape[:-1], self.q), np.int64)
@@ -212,8 +216,10 @@ class Labels(Target):
 
 @dataclass(frozen=True)
 class Classes(Target):
-    """One group per kept labelset (label powerset); `hashes` (m,) sorted, `counts` (m,) the rows of
-    each, or their units of weight. Other rows, and rows with an unknown label, are in no group."""
+    """One group per kept labelset (label powerset).
+
+    `hashes` (m,) sorted, `counts` (m,) the rows of each, or their units of weight. Other rows, and
+    rows with an unknown label, are in no group."""
 
     hashes: np.ndarray
     counts: np.ndarray
@@ -224,10 +230,10 @@ class Classes(Target):
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         code = np.minimum(np.searchsorted(self.hashes, block.labelset_hash), len(self.hashes) - 1)
-        kept = self.hashes[code] == block.labelset_hash
+        has_class = self.hashes[code] == block.labelset_hash
         if block.complete is not None:
-            kept &= block.complete
-        rows = np.flatnonzero(kept)
+            has_class &= block.complete
+        rows = np.flatnonzero(has_class)
         return rows, code[rows]
 
     def totals(self, profile: Profile) -> np.ndarray:
@@ -236,8 +242,9 @@ class Classes(Target):
 
 @dataclass(frozen=True)
 class LabelPairs(Target, asked_once=True):
-    """One group per pair (a, b), a < b, of the listed labels: rows with both. Rows with an unknown
-    label are in no group."""
+    """One group per pair (a, b), a < b, of the listed labels: rows with both.
+
+    Rows with an unknown label are in no group."""
 
     labels: tuple[int, ...]
 
@@ -247,30 +254,34 @@ class LabelPairs(Target, asked_once=True):
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions in `labels` of the pairs' first and second labels, in the order of the
-        groups."""
+        """Positions in `labels` of the pairs' first and second labels, as the groups stand."""
         return np.triu_indices(len(self.labels), 1)
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         count = len(self.labels)
-        position = np.full(
-            max(max(self.labels), int(block.label_indices.max(initial=0))) + 1, -1, np.int64
-        )
-        position[list(self.labels)] = np.arange(count)
-        positions, rows = position[block.label_indices], block.label_rows()
+        position_of_label = _positions(self.labels, block)
+        position_of_label[list(self.labels)] = np.arange(count)
+        positions = position_of_label[block.label_indices]
+        rows = block.label_rows()
         listed = positions >= 0
         if block.complete is not None:
             listed &= block.complete[rows]
-        positions, rows = positions[listed], rows[listed]
+        positions = positions[listed]
+        rows = rows[listed]
         # pair every entry with the later ones of its row, one distance at a time
-        out_rows, out_groups, distance = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 1
-        while len(same := np.flatnonzero(rows[distance:] == rows[:-distance])):
-            a, b = positions[same], positions[same + distance]
-            a, b = np.minimum(a, b), np.maximum(a, b)
-            out_rows.append(rows[same])
-            out_groups.append(a * count - a * (a + 1) // 2 + b - a - 1)
-            distance += 1
-        return np.concatenate(out_rows), np.concatenate(out_groups)
+        pair_rows = [np.zeros(0, np.int64)]
+        pair_groups = [np.zeros(0, np.int64)]
+        for distance in range(1, count):
+            entries = np.flatnonzero(rows[distance:] == rows[:-distance])
+            if not len(entries):
+                break
+            one = positions[entries]
+            other = positions[entries + distance]
+            a = np.minimum(one, other)
+            b = np.maximum(one, other)
+            pair_rows.append(rows[entries])
+            pair_groups.append(a * count - a * (a + 1) // 2 + b - a - 1)
+        return np.concatenate(pair_rows), np.concatenate(pair_groups)
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         labels = min(profile.most_labels, len(self.labels))
@@ -279,8 +290,9 @@ class LabelPairs(Target, asked_once=True):
 
 @dataclass(frozen=True)
 class SomeLabels(Target, asked_once=True):
-    """Group 0: all rows; 1 + i: rows with label `labels`[i]. `only_known` leaves out the rows with
-    any unknown label."""
+    """Groups of all rows (0) and of the rows with label `labels`[i] (1 + i).
+
+    `only_known` leaves out the rows with any unknown label."""
 
     labels: tuple[int, ...]
     only_known: bool = False
@@ -290,34 +302,42 @@ class SomeLabels(Target, asked_once=True):
         return 1 + len(self.labels)
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
-        rows, groups = groups_of(block, Labels(0, only_known=self.only_known))
+        rows, groups = groups_of(block, self._all_labels)
         places = self._places(block)[groups]
-        return rows[places >= 0], places[places >= 0]
+        listed = places >= 0
+        return rows[listed], places[listed]
 
     def grade_units(self, block: Block) -> np.ndarray:
-        every = Labels(0, only_known=self.only_known)
-        return every.grade_units(block)[self._places(block)[groups_of(block, every)[1]] >= 0]
+        _, groups = groups_of(block, self._all_labels)
+        return self._all_labels.grade_units(block)[self._places(block)[groups] >= 0]
+
+    @property
+    def _all_labels(self) -> Labels:
+        return Labels(0, only_known=self.only_known)
 
     def _places(self, block: Block | CodedBlock) -> np.ndarray:
-        """The group of each group of `Labels`, −1 for those that are not listed."""
-        place = np.full(
-            2 + max(max(self.labels, default=0), int(block.label_indices.max(initial=0))),
-            -1,
-            np.int64,
-        )
-        place[0], place[1 + np.array(self.labels, np.int64)] = 0, np.arange(1, self.size)
-        return place
+        """Return the group of each group of `Labels`, −1 for those that are not listed."""
+        places = np.append(-1, _positions(self.labels, block))
+        places[0] = 0
+        places[1 + np.array(self.labels, np.int64)] = np.arange(1, self.size)
+        return places
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        return 1 + min(
-            profile.most_labels, len(self.labels)
-        ), profile.nonzero + profile.feature_label_pairs
+        groups_a_row = 1 + min(profile.most_labels, len(self.labels))
+        return groups_a_row, profile.nonzero + profile.feature_label_pairs
+
+
+def _positions(labels: tuple[int, ...], block: Block | CodedBlock) -> np.ndarray:
+    """Return −1 for each label up to the largest that is listed, or in the block."""
+    largest = max(max(labels, default=0), int(block.label_indices.max(initial=0)))
+    return np.full(largest + 1, -1, np.int64)
 
 
 @dataclass(frozen=True)
 class Crossed(Target, asked_once=True):
-    """The groups of `target` once for each code of a feature but its `commonest`: rows that have
-    this one are in none."""
+    """The groups of `target` once for each code of a feature but its `commonest`.
+
+    Rows that have this code are in no group."""
 
     target: Target
     coding: Coding
@@ -331,11 +351,11 @@ class Crossed(Target, asked_once=True):
     def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         rows, groups = groups_of(block, self.target)
         code = block.feature(self.coding, self.feature).astype(np.int64)
-        keep = (code != self.commonest)[rows]
-        rows, groups = rows[keep], groups[keep]
+        split = (code != self.commonest)[rows]
+        rows = rows[split]
         slot = code[rows]
         slot -= slot > self.commonest
-        return rows, slot * self.target.size + groups
+        return rows, slot * self.target.size + groups[split]
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         return self.target.bounds(profile)
@@ -347,8 +367,9 @@ class Crossed(Target, asked_once=True):
 
 
 def groups_of(block: Block | CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, groups) of a target in a block, kept on the block where every count of a job asks for
-    the same ones."""
+    """Return (rows, groups) of a target in a block.
+
+    They are kept on the block where every count of a job needs the same ones."""
     if target.asked_once:
         return target.groups(block)
     cache = block.__dict__.setdefault("_groups", {})
