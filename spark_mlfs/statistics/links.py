@@ -163,7 +163,7 @@ def _pair_information(
     out = np.full(counts.count, logs(n), np.int64)
     for rows, size in zip(slot_rows, sizes, strict=True):
         out += terms(rows, size) - logs(size)
-    return out - terms(sum(slot_rows), n)
+    return out - terms(np.sum(slot_rows, axis=0), n)
 
 
 def label_pair_counts(
