@@ -1,4 +1,4 @@
-"""OMFS by the descent of its paper, which checks `l21.minimise_l21`."""
+"""OMFS by the descent of its paper; `l21.minimise_l21` finds the same."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ def omfs_armijo(
     tol: float = 1e-9,
     max_iter: int = 20_000,
 ) -> Solution:
-    """OMFS once Y ≈ VB is factorised, A = X'X (v × v), C = X'V (v × c), `constant` = ‖V‖², by the
-    paper's own descent (Valadi et al., algorithm, steps 2-7) where `minimise_l21` finds the same: W
-    ← W − step * gradient of
+    """Solve OMFS once Y ≈ VB is factorised, by the paper's own descent.
+
+    A = X'X (v × v), C = X'V (v × c), `constant` = ‖V‖². The descent (Valadi et al., algorithm,
+    steps 2-7) is W ← W − step * gradient of
 
         J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e),    gradient 2(X'(XW − V) + γD W),
 
@@ -26,53 +27,97 @@ def omfs_armijo(
     first trial step is Barzilai and Borwein's, and e falls by hundreds to (1e-6 of the largest row
     norm)²: J falls with it. Stops when at the last e the scaled gradient is below `tol` times its
     first size, or 100 steps lower J by less than 1e-12 relative."""
-    W, q = np.zeros(C.shape, dtype=np.float64), C.shape[1]
     if not np.any(C):
-        return Solution(W, np.zeros(q), [float(constant)], True, 0)
-    curvature = 2 * np.diag(A)[:, None]
-    e = float(np.max(np.linalg.norm(C, axis=1) / np.diag(A)) * 0.1) ** 2
+        zero = np.zeros(C.shape, dtype=np.float64)
+        return Solution(zero, np.zeros(C.shape[1]), [float(constant)], True, 0)
+    return _Descent(A, C, gamma, constant).run(tol, max_iter)
 
-    def norms(W: np.ndarray) -> np.ndarray:
-        return np.sqrt((W * W).sum(axis=1) + e)
 
-    def value(W: np.ndarray, AW: np.ndarray) -> float:
-        return float((W * AW).sum() - 2 * (W * C).sum() + gamma * norms(W).sum() + constant)
+class _Descent:
+    """W, AW and J, with the `gradient` at W and the `metric` that divides it, for the current e."""
 
-    def gradient(W: np.ndarray, AW: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        inverse = 1.0 / norms(W)[:, None]
-        return 2 * (AW - C) + gamma * inverse * W, curvature + gamma * inverse
+    def __init__(self, A: np.ndarray, C: np.ndarray, gamma: float, constant: float) -> None:
+        self.A, self.C = A, C
+        self.gamma, self.constant = gamma, constant
+        self.curvature = 2 * np.diag(A)[:, None]
+        least_squares = np.linalg.norm(C, axis=1) / np.diag(A)  # of each row alone
+        self.e = float(np.max(least_squares) * 0.1) ** 2
+        self.W = np.zeros(C.shape, dtype=np.float64)
+        self.AW = np.zeros_like(self.W)
+        self.J = self.value(self.W, self.AW)
+        self.gradient, self.metric = self.slopes(self.W, self.AW)
+        self.length = 1.0
 
-    AW, first = np.zeros_like(W), None
-    J, (g, metric) = value(W, AW), gradient(W, AW)
-    trace: list[float] = []
-    step, converged, window = 1.0, False, 0
-    for _ in range(max_iter):
-        P = g / metric
-        slope = float((g * P).sum())
-        first = slope if first is None else first
-        AP, moved = A @ P, False  # the quadratic is known along the line from this one product
-        while not moved and step > 1e-16:  # Armijo's rule
-            W_new, AW_new = W - step * P, AW - step * AP
-            J_new = value(W_new, AW_new)
-            moved = J_new <= J - 1e-4 * step * slope
-            step = step if moved else 0.5 * step
-        if moved:
-            g_new, metric_new = gradient(W_new, AW_new)
-            curve = float(((W_new - W) * (g_new - g)).sum())
-            step = step * step * slope / curve if curve > 0 else 2 * step
-            W, AW, J, g, metric = W_new, AW_new, J_new, g_new, metric_new
-        trace.append(J)
-        window += 1
-        e_end = (1e-6 * float(np.linalg.norm(W, axis=1).max())) ** 2
-        small = slope <= tol**2 * first
-        if e > e_end:
-            if small or not moved or (window >= 20 and trace[-20] - J <= 1e-7 * abs(J)):
-                e, window = max(e / 100, e_end), 0
-        elif small or not moved or (window >= 100 and trace[-100] - J <= 1e-12 * abs(J)):
+    def norms(self, W: np.ndarray) -> np.ndarray:
+        return np.sqrt((W * W).sum(axis=1) + self.e)
+
+    def value(self, W: np.ndarray, AW: np.ndarray) -> float:
+        fit = (W * AW).sum() - 2 * (W * self.C).sum()
+        return float(fit + self.gamma * self.norms(W).sum() + self.constant)
+
+    def slopes(self, W: np.ndarray, AW: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gradient and the metric."""
+        inverse = 1.0 / self.norms(W)[:, None]
+        gradient = 2 * (AW - self.C) + self.gamma * inverse * W
+        return gradient, self.curvature + self.gamma * inverse
+
+    def step(self, P: np.ndarray, slope: float) -> bool:
+        """Step against P by Armijo's rule; return whether any step lowers J."""
+        AP = self.A @ P  # the quadratic is known along the line from this one product
+        while self.length > 1e-16:
+            W = self.W - self.length * P
+            AW = self.AW - self.length * AP
+            J = self.value(W, AW)
+            if J <= self.J - 1e-4 * self.length * slope:
+                break
+            self.length *= 0.5
+        else:
+            return False
+        gradient, metric = self.slopes(W, AW)
+        curve = float(((W - self.W) * (gradient - self.gradient)).sum())
+        length = self.length
+        self.length = length * length * slope / curve if curve > 0 else 2 * length
+        self.W, self.AW = W, AW
+        self.J = J
+        self.gradient, self.metric = gradient, metric
+        return True
+
+    def refresh(self) -> None:
+        """Compute all anew: the running product drifts, and e may have changed."""
+        self.AW = self.A @ self.W
+        self.J = min(self.J, self.value(self.W, self.AW))
+        self.gradient, self.metric = self.slopes(self.W, self.AW)
+        self.length = max(min(self.length, 1.0), 1e-3)
+
+    def run(self, tol: float, max_iter: int) -> Solution:
+        """Descend until the scaled gradient is small at the last e, or J rests."""
+        trace: list[float] = []
+        window = 0  # steps at the current e
+        first = None
+        converged = False
+
+        def rests(steps: int, share: float) -> bool:
+            return window >= steps and trace[-steps] - self.J <= share * abs(self.J)
+
+        for _ in range(max_iter):
+            P = self.gradient / self.metric
+            slope = float((self.gradient * P).sum())
+            first = slope if first is None else first
+            is_stuck = not self.step(P, slope)
+            trace.append(self.J)
+            window += 1
+            last_e = (1e-6 * float(np.linalg.norm(self.W, axis=1).max())) ** 2
             # No step that lowers J in float64 is the end as well: the descent is at its rounding.
-            converged = True
-            break
-        if window == 0 or len(trace) % 500 == 0:
-            AW = A @ W  # the running product drifts
-            J, (g, metric), step = min(J, value(W, AW)), gradient(W, AW), max(min(step, 1.0), 1e-3)
-    return Solution(W, np.zeros(q), trace, converged, len(trace), {"e": e})
+            ends = slope <= tol**2 * first or is_stuck
+            if self.e > last_e:
+                if ends or rests(20, 1e-7):
+                    self.e = max(self.e / 100, last_e)
+                    window = 0
+            elif ends or rests(100, 1e-12):
+                converged = True
+                break
+            if window == 0 or len(trace) % 500 == 0:
+                self.refresh()
+        extra = {"e": self.e}
+        intercept = np.zeros(self.C.shape[1])
+        return Solution(self.W, intercept, trace, converged, len(trace), extra)

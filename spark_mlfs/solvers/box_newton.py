@@ -7,8 +7,9 @@ from scipy import linalg
 
 
 class BoxNewton:
-    """Damped Newton steps for a convex, smooth g(x) over x ≥ floor, in the scaled unknowns y = p /
-    √x, p = dx.
+    """Damped Newton steps for a convex, smooth g(x) over x ≥ floor.
+
+    The scaled unknowns are y = p / √x, p = dx.
 
     H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's
     diagonal is at most near the optimum: H + damping * unit with a large damping is a short
@@ -23,15 +24,18 @@ class BoxNewton:
         floor: np.ndarray,
         unit: float | np.ndarray,
     ):
-        self.H, self.g, self.x, self.floor = H, g, x, floor
-        self.s, self.unit = np.sqrt(x), np.broadcast_to(unit, x.shape)
+        self.H, self.g = H, g
+        self.x, self.floor = x, floor
+        self.s = np.sqrt(x)
+        self.unit = np.broadcast_to(unit, x.shape)
 
     @classmethod
     def of_l21(
         cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray
     ) -> BoxNewton:
-        """At x, for W = W(x), M = sAs + βI = LL' (overwritten), s² = x and r_i = (C − AW)_i = β
-        w_i/x_i:
+        """Return the steps of the ℓ2,1 problem at x, for W = W(x).
+
+        With M = sAs + βI = LL' (overwritten), s² = x and r_i = (C − AW)_i = β w_i/x_i:
 
             g'_i = β/4 − ‖r_i‖²/β,   g'' = (2/β) K ∘ (RR'),   K = s⁻¹ (I − βM⁻¹) s⁻¹ = A (βI +
             xA)⁻¹.
@@ -47,10 +51,11 @@ class BoxNewton:
         for first in range(0, len(x), 512):
             part = slice(first, first + 512)
             H[first:, part] *= R[first:] @ R[part].T
-        return cls(H, np.sqrt(x) * size**2 * (1 - 2 * size / beta), x, floor, beta * beta / 4)
+        g = np.sqrt(x) * size**2 * (1 - 2 * size / beta)
+        return cls(H, g, x, floor, beta * beta / 4)
 
     def step(self, damping: float) -> np.ndarray:
-        """The x to try next; no row below its floor."""
+        """Return the x to try next; no row below its floor."""
         lowest = (self.floor - self.x) / self.s
         free = (self.x > self.floor) | (self.g < 0)
         y = np.zeros(len(self.x))
@@ -61,12 +66,7 @@ class BoxNewton:
             H[np.diag_indices_from(H)] += damping * self.unit[rows]
             rhs = -self.g[rows]
             if len(fixed):
-                cross = np.where(
-                    rows[:, None] >= fixed,
-                    self.H[np.ix_(rows, fixed)],
-                    self.H[np.ix_(fixed, rows)].T,
-                )
-                rhs -= cross @ lowest[fixed]
+                rhs -= self._between(rows, fixed) @ lowest[fixed]
             try:
                 factor = linalg.cho_factor(H.T, lower=False, overwrite_a=True, check_finite=False)
             except linalg.LinAlgError:
@@ -79,3 +79,9 @@ class BoxNewton:
             y[crossing] = lowest[crossing]
             fixed = np.concatenate([fixed, crossing])
         return np.maximum(self.x + self.s * y, self.floor)
+
+    def _between(self, rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+        """Return the rows × fixed part of H, from its lower triangle."""
+        below = self.H[np.ix_(rows, fixed)]
+        above = self.H[np.ix_(fixed, rows)].T
+        return np.where(rows[:, None] >= fixed, below, above)

@@ -16,28 +16,27 @@ from ..kernels.gram import GramView
 from .pool import Path, Pool, Progress
 from .units import UNCONSTRAINED, PickConstraints
 
-SATURATED = (
-    1e-10  # no feature adds more: the picks already span what the features and the labels share
-)
+SATURATED = 1e-10  # no feature adds more: the picks span what features and labels share
 # of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
 LABEL_RANK = 1e-10
 
 
 def label_basis(S: np.ndarray) -> np.ndarray:
-    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q); 0
-    for labels with one value. They are brought to the same length first: a rare label is no smaller
-    part of their span than a frequent one."""
+    """Return (q, c) B with V = Y·B orthonormal, c the rank of the centred labels.
+
+    S = Y'Y (q, q); B is 0 for labels with one value. They are brought to the same length first: a
+    rare label is no smaller part of their span than a frequent one."""
     squares = np.diag(S)
     present = squares > LABEL_RANK * squares.max(initial=0.0)
+    if not present.any():
+        return np.zeros((len(S), 0))
     length = np.sqrt(squares[present])
     correlation = S[np.ix_(present, present)] / np.outer(length, length)
-    out = np.zeros((len(S), int(present.sum())))
-    if not present.any():
-        return out
     values, vectors = linalg.eigh(correlation, check_finite=False)
-    kept = values > LABEL_RANK * values[-1]
-    out = out[:, kept]
-    out[present] = vectors[:, kept] / np.sqrt(values[kept]) / length[:, None]
+    regular = values > LABEL_RANK * values[-1]
+    out = np.zeros((len(S), int(regular.sum())), order="F")
+    orthonormal = vectors[:, regular] / np.sqrt(values[regular])
+    out[present] = orthonormal / length[:, None]
     return out
 
 
@@ -48,23 +47,25 @@ def select_canonical(
     constraints: PickConstraints = UNCONSTRAINED,
     progress: Progress = None,
 ) -> tuple[np.ndarray, Path]:
-    """(J of every feature before the first pick (v,), the picks with their J), from a centred view,
-    whose G has a positive diagonal; equal J (within 1e-10) go to the smaller index.
+    """Return J of every feature before the first pick (v,), and the picks with their J.
 
-    `count` features at most; fewer where no feature is left, or none adds anything (every J below
-    1e-10). Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ are linearly dependent on the picks and left out; those
-    that `constraints` include are picked first, J = 0 if they depend."""
+    From a centred view, whose G has a positive diagonal; equal J (within 1e-10) go to the smaller
+    index. `count` features at most; fewer where no feature is left, or none adds anything (every J
+    below 1e-10). Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ are linearly dependent on the picks and left out;
+    those that `constraints` include are picked first, J = 0 if they depend."""
     G = view.G
     squares = np.diag(G).copy()
     share = view.C @ label_basis(view.S)  # V'x_f⊥, row by row
     relevance = (share**2).sum(axis=1) / squares
-    least = tol * tol * squares
+    dependent = tol * tol * squares
     pool = Pool(len(G), count, constraints, SATURATED)
-    factor, size, values = np.empty((pool.remaining, len(G))), 0, relevance
+    factor = np.empty((pool.remaining, len(G)))
+    size = 0  # rows of the factor
+    values = relevance
 
     def revalue(pick: int, path: Path) -> np.ndarray:
         nonlocal size, squares, share, values
-        if size and squares[pick] <= least[pick]:  # it depends on the picks before
+        if size and squares[pick] <= dependent[pick]:  # on the picks before
             return values
         length = np.sqrt(squares[pick])
         w = (G[pick] - factor[:size, pick] @ factor[:size]) / length
@@ -72,10 +73,10 @@ def select_canonical(
         size += 1
         squares -= w * w
         share -= np.outer(w, share[pick] / length)
-        pool.open &= squares > least
-        values = np.divide(
-            (share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least
-        )
+        independent = squares > dependent
+        pool.open &= independent
+        of_labels = (share**2).sum(axis=1)
+        values = np.divide(of_labels, squares, out=np.zeros(len(G)), where=independent)
         return values
 
     return relevance, pool.run(relevance, revalue, pool.remaining, progress)

@@ -29,15 +29,17 @@ class Factorisation:
 
 
 def latent_width(q: int) -> int:
-    """c = ⌈0.3 q⌉, at least 1; the arithmetic is exact (0.3·10 is not 3 in binary)."""
+    """Return c = ⌈0.3 q⌉, at least 1; the arithmetic is exact (0.3·10 is not 3 in binary)."""
     return max(1, -(-3 * q // 10))
 
 
 def truncated_svd(
     labelsets: np.ndarray, counts: np.ndarray, c: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q), c at most the
-    rank of Y (singular values above 1e-7 of the first). The signs are those of `signed`."""
+    """Return U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q).
+
+    c is at most the rank of Y (singular values above 1e-7 of the first). The signs are those of
+    `signed`."""
     L = np.asarray(labelsets, dtype=np.float64)
     N = np.asarray(counts, dtype=np.float64)
     S, Vt = leading(L.T @ (N[:, None] * L), c)
@@ -45,8 +47,9 @@ def truncated_svd(
 
 
 def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """S (c,) and V' (c, q) of the c leading singular triples of a Y with Y'Y = `square`, c and
-    signs as in `truncated_svd`."""
+    """Return S (c,) and V' (c, q) of the c leading singular triples of a Y.
+
+    Y'Y = `square`; c and signs as in `truncated_svd`."""
     values, vectors = np.linalg.eigh(square)
     order = np.argsort(-values, kind="stable")[: min(c, len(square))]
     S = np.sqrt(np.maximum(values[order], 0.0))
@@ -60,15 +63,19 @@ def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def signed(vectors: np.ndarray) -> np.ndarray:
-    """The columns with their largest entry (the first of a tie) positive: one answer everywhere."""
+    """Return the columns with their largest entry (the first of a tie) positive.
+
+    So there is one answer everywhere."""
     size = np.abs(vectors)
-    lead = np.argmax(size > (1 - 1e-9) * size.max(axis=0, initial=0.0), axis=0)
-    return vectors * np.where(vectors[lead, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    is_largest = size > (1 - 1e-9) * size.max(axis=0, initial=0.0)
+    leading_entry = vectors[np.argmax(is_largest, axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(leading_entry < 0, -1.0, 1.0)
 
 
 def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Factorisation:
-    """V = U_c S_c, B = V_c' of the truncated SVD of Y: the least possible loss, with signed
-    factors."""
+    """Factorise by the truncated SVD of Y, V = U_c S_c, B = V_c'.
+
+    It has the least possible loss, with signed factors."""
     c = latent_width(labelsets.shape[1]) if c is None else c
     U, S, Vt = truncated_svd(labelsets, counts, c)
     V = U * S
@@ -82,7 +89,9 @@ def nmf(
     tol: float = 1e-11,
     max_iter: int = 20_000,
 ) -> Factorisation:
-    """Non-negative Y ≈ VB by multiplicative updates, V then B. Lee & Seung (2001), Euclidean loss.
+    """Factorise by multiplicative updates of a non-negative V, then B.
+
+    Lee & Seung (2001), Euclidean loss:
 
         V ← V ∘ (Y B') / (V B B'),   B ← B ∘ (V'NY) / (V'N V B),   N = diag(counts)
 
@@ -93,7 +102,8 @@ def nmf(
     L = np.asarray(labelsets, dtype=np.float64)
     N = np.asarray(counts, dtype=np.float64)[:, None]
     U, S, Vt = truncated_svd(L, counts, c)
-    V, B = np.abs(U) * np.sqrt(S), np.sqrt(S)[:, None] * np.abs(Vt)
+    V = np.abs(U) * np.sqrt(S)
+    B = np.sqrt(S)[:, None] * np.abs(Vt)
     size = float((N * L * L).sum())
     tiny = 1e-300
     trace = [_loss(L, counts, V, B)]
@@ -101,9 +111,11 @@ def nmf(
     for _ in range(max_iter):
         V *= (L @ B.T) / np.maximum(V @ (B @ B.T), tiny)
         NV = N * V
-        cross, inner = NV.T @ L, NV.T @ V
+        cross = NV.T @ L
+        inner = NV.T @ V
         B *= cross / np.maximum(inner @ B, tiny)
-        value = size - 2 * float((B * cross).sum()) + float((inner * (B @ B.T)).sum())
+        square = float((inner * (B @ B.T)).sum())
+        value = size - 2 * float((B * cross).sum()) + square
         # The loss is a sum of squares of size ‖Y‖²: a rise within its rounding is none.
         trace.append(settled(trace[-1], value, 1e-13 * size))
         if trace[-2] - trace[-1] <= tol * size:
@@ -114,7 +126,7 @@ def nmf(
 
 
 def lengths(B: np.ndarray) -> np.ndarray:
-    """(c,) ‖b_r‖ of each row, 1 of a row of zeros."""
+    """Return (c,) ‖b_r‖ of each row, 1 of a row of zeros."""
     length = np.linalg.norm(B, axis=1)
     return np.where(length > 0, length, 1.0)
 

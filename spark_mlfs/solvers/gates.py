@@ -11,13 +11,15 @@ from scipy.special import expit
 from ..errors import DataError
 from .problems import Solution
 
-_LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
+_LOW = -0.1
+_HIGH = 1.1
+_T = 2.0 / 3.0
 _SHIFT = _T * np.log(-_LOW / _HIGH)
 PATIENCE = 10
 
 
 def keep_probability(log_alpha: np.ndarray) -> np.ndarray:
-    """P(z > 0) of a hard-concrete gate."""
+    """Return P(z > 0) of a hard-concrete gate."""
     return expit(log_alpha - _SHIFT)
 
 
@@ -31,65 +33,82 @@ def deepfs(
     rate: float,
     seed: int,
 ) -> Solution:
-    """Train gates and network by Adam (Kingma & Ba 2015); `weights` (d × 1) are the keep
-    probabilities.
+    """Train gates and network; `weights` (d × 1) are the keep probabilities.
 
-    X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. The best
-    parameters by the penalised loss of the whole sample after an epoch, every gate noise-free, are
-    returned; `objective` is the best so far. `converged`: `PATIENCE` epochs brought no improvement
-    of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch."""
-    X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+    By Adam (Kingma & Ba 2015). X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or
+    two layer widths. The best parameters by the penalised loss of the whole sample after an epoch,
+    every gate noise-free, are returned; `objective` is the best so far. `converged`: `PATIENCE`
+    epochs brought no improvement of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of
+    every epoch."""
+    X = np.asarray(X, dtype=np.float64)
+    Y = np.asarray(Y, dtype=np.float64)
     n, d = X.shape
-    q = Y.shape[1]
     rng = np.random.default_rng(seed)
-    parameters = _start([d, *hidden, q], Y, rng)
-    first, second, steps = (
-        [np.zeros_like(p) for p in parameters],
-        [np.zeros_like(p) for p in parameters],
-        0,
-    )
-    best, best_value, since, converged = None, np.inf, 0, False
-    trace, raw = list[float](), list[float]()
+    parameters = _start([d, *hidden, Y.shape[1]], Y, rng)
+    adam = _Adam(parameters, rate)
+    best = None
+    best_value = np.inf
+    idle = 0  # epochs without an improvement
+    trace: list[float] = []
+    losses: list[float] = []
     for _ in range(epochs):
         order = rng.permutation(n)
         for start in range(0, n, batch):
             rows = order[start : start + batch]
-            _, gradients = loss_and_gradients(
-                parameters, X[rows], Y[rows], lam, rng.random((len(rows), d))
-            )
-            steps += 1
-            for p, g, m, v in zip(
-                parameters, gradients, first, second, strict=True
-            ):  # Adam with decay .9 and .999
-                m += 0.1 * (g - m)
-                v += 0.001 * (g * g - v)
-                p -= rate * (m / (1 - 0.9**steps)) / (np.sqrt(v / (1 - 0.999**steps)) + 1e-8)
+            noise = rng.random((len(rows), d))
+            _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, noise)
+            adam.step(gradients)
         value, _ = loss_and_gradients(parameters, X, Y, lam, None)
-        raw.append(value)
+        losses.append(value)
         if value < best_value:
-            since = since + 1 if value > best_value - 1e-4 * abs(best_value) else 0
-            best, best_value = [p.copy() for p in parameters], value
+            is_small = value > best_value - 1e-4 * abs(best_value)
+            idle = idle + 1 if is_small else 0
+            best = [p.copy() for p in parameters]
+            best_value = value
         else:
-            since += 1
+            idle += 1
         trace.append(best_value)
-        if converged := since >= PATIENCE:
+        if idle >= PATIENCE:
             break
     if best is None:
         raise DataError(
             "the training loss is not a number; are there missing or infinite feature values?"
         )
-    return Solution(
-        keep_probability(best[0])[:, None], best[-1], trace, converged, len(trace), {"loss": raw}
-    )
+    weights = keep_probability(best[0])[:, None]
+    extra = {"loss": losses}
+    return Solution(weights, best[-1], trace, idle >= PATIENCE, len(trace), extra)
+
+
+class _Adam:
+    """Adam with decay .9 and .999 of the means, `first`, and of those of squares, `second`."""
+
+    def __init__(self, parameters: list[np.ndarray], rate: float) -> None:
+        self.parameters, self.rate = parameters, rate
+        self.first = [np.zeros_like(p) for p in parameters]
+        self.second = [np.zeros_like(p) for p in parameters]
+        self.steps = 0
+
+    def step(self, gradients: list[np.ndarray]) -> None:
+        """Move the parameters in place."""
+        self.steps += 1
+        first_share = 1 - 0.9**self.steps
+        second_share = 1 - 0.999**self.steps
+        for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
+            m += 0.1 * (g - m)
+            v += 0.001 * (g * g - v)
+            p -= self.rate * (m / first_share) / (np.sqrt(v / second_share) + 1e-8)
 
 
 def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """[a, W1, b1, …]: open and closed gates alike, weights by fan-in, the last intercepts the
-    labels' log-odds."""
+    """Draw [a, W1, b1, …].
+
+    Open and closed gates alike, weights by fan-in, the last intercepts the labels' log-odds."""
     parameters = [np.zeros(widths[0])]
-    for i in range(len(widths) - 1):
-        scale = np.sqrt((2.0 if i < len(widths) - 2 else 1.0) / widths[i])
-        parameters += [rng.normal(0.0, scale, (widths[i], widths[i + 1])), np.zeros(widths[i + 1])]
+    last = len(widths) - 2
+    for i in range(last + 1):
+        gain = 2.0 if i < last else 1.0
+        weights = rng.normal(0.0, np.sqrt(gain / widths[i]), (widths[i], widths[i + 1]))
+        parameters += [weights, np.zeros(widths[i + 1])]
     prior = np.clip(Y.mean(axis=0), 1e-3, 1 - 1e-3)
     parameters[-1] = np.log(prior / (1 - prior))
     return parameters
@@ -98,32 +117,25 @@ def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[n
 def loss_and_gradients(
     parameters: list[np.ndarray], X: np.ndarray, Y: np.ndarray, lam: float, noise: np.ndarray | None
 ) -> tuple[float, list[np.ndarray]]:
-    """Penalised loss and its gradient in [a, W1, b1, ..., ]; `noise` u (rows x d), or None for
-    noise-free gates."""
-    a, layers = parameters[0], parameters[1:]
-    if noise is None:
-        s = expit(a / _T)  # the same for all rows
-    else:
-        # 1/T = 3/2: sigmoid((log u − log(1 − u) + a) / T) = 1/(1 + r √r), r = (1/u − 1) exp(−a),
-        # without logarithms
-        r = 1.0 / np.clip(noise, 1e-6, 1 - 1e-6)
-        r -= 1.0
-        r *= np.exp(np.minimum(-a, 400.0))
-        s = np.sqrt(r)
-        s *= r
-        s += 1.0
-        np.divide(1.0, s, out=s)
+    """Return the penalised loss and its gradient in [a, W1, b1, ..., ].
+
+    `noise` u (rows x d), or None for noise-free gates."""
+    a = parameters[0]
+    layers = parameters[1:]
+    s = _gates(a, noise)
     stretched = s * (_HIGH - _LOW)
     stretched += _LOW
     z = np.clip(stretched, 0.0, 1.0)
-    inputs, h = [], X * z
+    inputs: list[np.ndarray] = []
+    h = X * z
     for i in range(0, len(layers), 2):
         inputs.append(h)
         h = h @ layers[i] + layers[i + 1]
         if i + 2 < len(layers):
             h = np.maximum(h, 0.0)
     p = keep_probability(a)
-    loss = float((np.logaddexp(0.0, h) - Y * h).sum() / len(X) + lam * p.sum())
+    log_loss = (np.logaddexp(0.0, h) - Y * h).sum() / len(X)
+    loss = float(log_loss + lam * p.sum())
     back = (expit(h) - Y) / len(X)
     gradients: list[np.ndarray] = []
     for i in range(len(layers) - 2, -1, -2):
@@ -136,5 +148,23 @@ def loss_and_gradients(
     slope *= s
     slope *= z == stretched  # inside the bounds
     back *= X
-    gate = back.sum(axis=0) * slope if slope.ndim == 1 else np.einsum("ij,ij->j", back, slope)
-    return loss, [gate * ((_HIGH - _LOW) / _T) + lam * p * (1 - p), *gradients]
+    is_shared = slope.ndim == 1  # by all rows
+    of_gates = back.sum(axis=0) * slope if is_shared else np.einsum("ij,ij->j", back, slope)
+    of_penalty = lam * p * (1 - p)
+    return loss, [of_gates * ((_HIGH - _LOW) / _T) + of_penalty, *gradients]
+
+
+def _gates(a: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+    """Return the gates before they are stretched: (d,), the same for all rows, without noise."""
+    if noise is None:
+        return expit(a / _T)
+    # 1/T = 3/2: sigmoid((log u − log(1 − u) + a) / T) = 1/(1 + r √r), r = (1/u − 1) exp(−a),
+    # without logarithms
+    r = 1.0 / np.clip(noise, 1e-6, 1 - 1e-6)
+    r -= 1.0
+    r *= np.exp(np.minimum(-a, 400.0))
+    s = np.sqrt(r)
+    s *= r
+    s += 1.0
+    np.divide(1.0, s, out=s)
+    return s

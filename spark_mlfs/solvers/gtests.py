@@ -25,30 +25,35 @@ CORRECTIONS = ("fpr", "fdr", "fwe")
 def g_tests(
     logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q): whether a
-    cell's expected count is below 1. NaN and False where there is nothing to test: one occupied
-    bin, or a label with one value among its known rows.
+    """Return p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q).
 
-    `counts` (F, b, 1 + q) rows with code v, and those with label l; `unknown` (F, b, q) those whose
-    label l is unknown, which are left out of that label's test. `logs` without a bias
-    correction."""
+    A test is thin where a cell's expected count is below 1. NaN and False where there is nothing to
+    test: one occupied bin, or a label with one value among its known rows. `counts` (F, b, 1 + q)
+    rows with code v, and those with label l; `unknown` (F, b, q) those whose label l is unknown,
+    which are left out of that label's test. `logs` without a bias correction."""
     positive = counts[:, :, 1 : 1 + q]
-    observed = counts[:, :, :1] if unknown is None else counts[:, :, :1] - unknown
-    n, n_l = observed.sum(axis=1), positive.sum(axis=1)
+    observed = counts[:, :, :1]
+    if unknown is not None:
+        observed = observed - unknown
+    n = observed.sum(axis=1)
+    n_l = positive.sum(axis=1)
     bins = (observed > 0).sum(axis=1)
-    freedom = np.broadcast_to(bins - 1, n_l.shape) * ((n_l > 0) & (n_l < n))
+    two_valued = (n_l > 0) & (n_l < n)
+    freedom = np.broadcast_to(bins - 1, n_l.shape) * two_valued
     tested = freedom > 0
-    g = 2 * n * np.maximum(label_information(logs, counts, q, unknown), 0.0)
+    information = label_information(logs, counts, q, unknown)
+    g = np.broadcast_to(2 * n * np.maximum(information, 0.0), n_l.shape)
     p = np.full(n_l.shape, np.nan)
-    p[tested] = special.chdtrc(freedom[tested], np.broadcast_to(g, n_l.shape)[tested])
+    p[tested] = special.chdtrc(freedom[tested], g[tested])
     smallest = np.where(observed > 0, observed, np.iinfo(np.int64).max).min(axis=1)
     thin = tested & (smallest * np.minimum(n_l, n - n_l) < n)
     return p, thin
 
 
-def combine(p: np.ndarray, how: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
-    """(F,) one p-value a feature from p-values (F, q), NaN ones left out; 1 where a feature has
-    none.
+def combine(p: np.ndarray, combination: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
+    """Combine p-values (F, q) into one a feature (F,), NaN ones left out.
+
+    It is 1 where a feature has none.
 
     ``cauchy``      P(C > mean_l tan((½ − p_l)π)), C standard Cauchy (Liu & Xie 2020): right for
                     small p whatever the dependence of the labels. p_l is taken as at most 1 − 1/n,
@@ -57,35 +62,37 @@ def combine(p: np.ndarray, how: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
     tested = ~np.isnan(p)
     size = tested.sum(axis=1)
     smallest = np.where(tested, p, 1.0).min(axis=1, initial=1.0)
-    if how == "bonferroni":
+    if combination == "bonferroni":
         return np.minimum(1.0, np.maximum(size, 1) * smallest)
     capped = np.where(tested, np.minimum(p, 1 - 1 / max(n, 2)), 0.5)
     with np.errstate(divide="ignore"):
         # tan((½ − p)π) = 1/tan(πp), which is exact for p near 0 where ½ − p is not
-        terms = np.where(tested, 1 / np.tan(np.pi * np.where(capped > 0, capped, 1.0)), 0.0)
+        angle = np.pi * np.where(capped > 0, capped, 1.0)
+        terms = np.where(tested, 1 / np.tan(angle), 0.0)
         terms[tested & (p == 0)] = np.inf
         mean = terms.sum(axis=1) / np.maximum(size, 1)
-        far = (
-            np.arctan(1 / np.where(mean == 0, 1.0, mean)) / np.pi
-        )  # for large means, where ½ − arctan loses every digit
+        # for large means, where ½ − arctan loses every digit
+        far = np.arctan(1 / np.where(mean == 0, 1.0, mean)) / np.pi
     near = 0.5 - np.arctan(mean) / np.pi
-    out = np.where(mean > 1, far, near)
-    return np.where(size > 1, out, smallest)  # a single test, or none, stands as it is
+    combined = np.where(mean > 1, far, near)
+    return np.where(size > 1, combined, smallest)  # a single test, or none, stands as it is
 
 
-def corrected(p: np.ndarray, how: str) -> np.ndarray:
-    """(F,) p-values corrected for testing all features that are not NaN (which stay NaN). ``fpr``
-    none; ``fwe`` Bonferroni, min(1, m·p); ``fdr`` Benjamini–Hochberg, min_{j ≥ i} m·p_(j)/j (for
-    independent and positively dependent features)."""
+def corrected(p: np.ndarray, mode: str) -> np.ndarray:
+    """Correct p-values (F,) for testing all features that are not NaN (which stay NaN).
+
+    ``fpr`` none; ``fwe`` Bonferroni, min(1, m·p); ``fdr`` Benjamini–Hochberg, min_{j ≥ i} m·p_(j)/j
+    (for independent and positively dependent features)."""
     p = np.asarray(p, np.float64)
-    out = np.full(p.shape, np.nan)
+    if mode == "fpr":
+        return p.copy()
     tested = np.flatnonzero(~np.isnan(p))
     m = len(tested)
-    if how == "fpr":
-        return p.copy()
-    if how == "fwe":
+    if mode == "fwe":
         return np.minimum(1.0, m * p)
     order = tested[np.argsort(p[tested], kind="stable")]
     steps = p[order] * m / np.arange(1, m + 1)
-    out[order] = np.minimum(1.0, np.minimum.accumulate(steps[::-1])[::-1])
+    smallest = np.minimum.accumulate(steps[::-1])[::-1]  # of a step and those after it
+    out = np.full(p.shape, np.nan)
+    out[order] = np.minimum(1.0, smallest)
     return out

@@ -1,5 +1,5 @@
-"""Gaussian knockoffs from second moments: what a made-up copy of each feature, with no say over the
-labels, scores.
+"""Gaussian knockoffs from second moments: scores of a made-up copy of each feature, which the
+labels cannot depend on.
 
 For x ~ N(μ, Σ), Σ a correlation matrix (v, v), S = diag(s) with 0 ≤ S ≤ 2Σ, the knockoffs
 
@@ -37,9 +37,10 @@ FLOOR = 1e-6
 
 @dataclass(frozen=True)
 class Sampler:
-    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the
-    features at `positions`; `shift` (k,), `mean` and `root` (k, k) in the units of the data, `s`
-    (k,) and `shrinkage` for the record."""
+    """How knockoffs are drawn of the features at `positions`.
+
+    x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal; `shift` (k,),
+    `mean` and `root` (k, k) in the units of the data, `s` (k,) and `shrinkage` for the record."""
 
     positions: np.ndarray
     shift: np.ndarray
@@ -50,17 +51,18 @@ class Sampler:
 
 
 def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
-    """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The
-    labels are the first's."""
-    of_features = ("sum_x", "xy", "centre_x", "low", "high")
-    both: dict[str, Any] = {
-        name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in of_features
-    }
-    return replace(first, xx=np.block([[first.xx, cross], [cross.T, second.xx]]), **both)
+    """Put the statistics of the features of both side by side.
+
+    `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""
+    both: dict[str, Any] = {}
+    for name in ("sum_x", "xy", "centre_x", "low", "high"):
+        both[name] = np.concatenate([getattr(first, name), getattr(second, name)])
+    xx = np.block([[first.xx, cross], [cross.T, second.xx]])
+    return replace(first, xx=xx, **both)
 
 
 def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
-    """(1 − ρ)R + ρI and ρ, of a correlation matrix R (v, v) estimated from n rows.
+    """Return (1 − ρ)R + ρI and ρ, of a correlation matrix R (v, v) estimated from n rows.
 
     With n ≥ 2v rows ρ = 0: a shrunk correlation of near copies makes their knockoffs too weak (in
     simulation, 4000 rows, 100 features, ten noisy copies, a third of the kept are false where the
@@ -71,12 +73,14 @@ def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
 
     With four rows a feature little is found, with ten most. ρ is raised until no eigenvalue is
     below 1e-6, for exact copies."""
-    v, share = len(R), 0.0
+    v = len(R)
+    share = 0.0
     if n < SHRINK_BELOW * v:
         squares = float((R * R).sum())
+        above = (1 - 2 / v) * squares + v * v
         below = (n + 1 - 2 / v) * (squares - v)
-        share = min(1.0, ((1 - 2 / v) * squares + v * v) / below) if below > 0 else 1.0
-    low = float(linalg.eigh(R, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+        share = min(1.0, above / below) if below > 0 else 1.0
+    low = _least_eigenvalue(R)
     if (1 - share) * low + share < FLOOR:
         share = (FLOOR - low) / (1 - low)
     out = (1 - share) * R
@@ -84,23 +88,25 @@ def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
     return out, share
 
 
+def _least_eigenvalue(A: np.ndarray) -> float:
+    values = linalg.eigh(A, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)
+    return float(values[0])
+
+
 def equicorrelated(sigma: np.ndarray) -> np.ndarray:
-    """(v,) s_j = min(1, 2λ_min(Σ)), brought inside its limits a little."""
-    low = float(
-        linalg.eigh(sigma, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0]
-    )
-    return np.full(len(sigma), min(1.0, 2 * low) * (1 - 1e-3))
+    """Return (v,) s_j = min(1, 2λ_min(Σ)), brought inside its limits a little."""
+    s = min(1.0, 2 * _least_eigenvalue(sigma)) * (1 - 1e-3)
+    return np.full(len(sigma), s)
 
 
 def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 1e-4) -> np.ndarray:
-    """(v,) the s that makes features and knockoffs hardest to tell from each other: min Σ_j 1/s_j +
-    tr (2Σ − S)⁻¹ (Spector & Janson 2022), by exact coordinate steps from the equicorrelated s,
-    O(v³) a sweep.
+    """Return (v,) the s that makes features and knockoffs hardest to tell from each other.
 
-    With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly
-    inside the limits; P follows by one rank-one update. `sweeps` (default: 20, fewer where v³ is
-    large, none above some six thousand features) bound the work; it stops when one lowers the
-    objective by less than `tol`."""
+    min Σ_j 1/s_j + tr (2Σ − S)⁻¹ (Spector & Janson 2022), by exact coordinate steps from the
+    equicorrelated s, O(v³) a sweep. With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 −
+    a·s_j)/(c + a), stays strictly inside the limits; P follows by one rank-one update. `sweeps`
+    (default: 20, fewer where v³ is large, none above some six thousand features) bound the work; it
+    stops when one lowers the objective by less than `tol`."""
     v = len(sigma)
     s = equicorrelated(sigma)
     if sweeps is None:
@@ -116,7 +122,8 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
         before = objective
         for j in range(v):
             column = P[:, j].copy()
-            a, c = float(np.sqrt(column @ column)), float(column[j])
+            a = float(np.sqrt(column @ column))
+            c = float(column[j])
             step = (1 - a * s[j]) / (c + a)
             s[j] += step
             P = linalg.blas.dger(step / (1 - step * c), column, column, a=P, overwrite_a=1)
@@ -124,8 +131,9 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
 
 
 def sampler(view: GramView, centre: np.ndarray) -> Sampler:
-    """How to draw knockoffs of the varying features of a view scaled by ``standard``; `centre` (d,)
-    what rows come less of."""
+    """Prepare knockoffs of the varying features of a view scaled by ``standard``.
+
+    Rows come less `centre` (d,)."""
     if len(view.varying) < 2:
         raise DataError("knockoffs need at least two features that vary over the labelled rows")
     sigma, share = shrunk(view.G / view.n, view.n)
@@ -139,12 +147,14 @@ def sampler(view: GramView, centre: np.ndarray) -> Sampler:
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     mean *= view.scale / view.scale[:, None]
     offset = view.offset - centre[view.varying]
-    return Sampler(view.varying, offset - offset @ mean, mean, root * view.scale, s, share)
+    shift = offset - offset @ mean
+    return Sampler(view.varying, shift, mean, root * view.scale, s, share)
 
 
 def statistic(weights: np.ndarray) -> np.ndarray:
-    """(k,) W_j = ‖w_j‖ − ‖w̃_j‖ from weights (2k, q), features first; differences of rounding count
-    as 0."""
+    """Return (k,) W_j = ‖w_j‖ − ‖w̃_j‖ from weights (2k, q), features first.
+
+    Differences of rounding count as 0."""
     norms = np.linalg.norm(weights, axis=1)
     first, second = np.split(norms, 2)
     out = first - second
@@ -153,8 +163,9 @@ def statistic(weights: np.ndarray) -> np.ndarray:
 
 
 def threshold(w: np.ndarray, fdr: float) -> float:
-    """The knockoff+ threshold of W (NaN left out); infinity where nothing can be kept at this
-    rate."""
+    """Return the knockoff+ threshold of W (NaN left out).
+
+    Infinity where nothing can be kept at this rate."""
     w = w[~np.isnan(w)]
     sizes = np.sort(np.abs(w[w != 0]))
     ordered = np.sort(w)

@@ -26,7 +26,7 @@ they violate them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -43,30 +43,34 @@ VANISHING = (1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)
 
 
 def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
-    """h(t): the norm with its kink at 0 rounded off below eps/2, whose derivative is 2t / max(2t,
-    eps)."""
+    """Return h(t): the norm with its kink at 0 rounded off below eps/2.
+
+    Its derivative is 2t / max(2t, eps)."""
     if not np.any(eps):
         return norms
     return np.where(2 * norms >= eps, norms, norms * norms / eps + eps / 4)
 
 
 def steady(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An extrapolated W and its row norms; rows whose norm, and so their weight in U, leapt from
-    `norms` stay as in `W`."""
+    """Return an extrapolated W and its row norms.
+
+    Rows whose norm, and so their weight in U, leapt from `norms` stay as in `W`."""
     sizes = np.linalg.norm(guess, axis=1)
-    off = (sizes > 10 * norms) | (sizes < 0.1 * norms)
-    return np.where(off[:, None], W, guess), np.where(off, norms, sizes)
+    leapt = (sizes > 10 * norms) | (sizes < 0.1 * norms)
+    return np.where(leapt[:, None], W, guess), np.where(leapt, norms, sizes)
 
 
 def reweighted_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> np.ndarray:
-    """(A + β diag(1/s2))⁻¹ C in scaled form; s2 = 1/U_ii."""
+    """Return (A + β diag(1/s2))⁻¹ C, solved in scaled form; s2 = 1/U_ii."""
     return factored_step(A, C, beta, s2)[0]
 
 
 def factored_step(
     A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """`reweighted_step` and the lower Cholesky factor of sAs + βI, None where there is none."""
+    """Return `reweighted_step` and the lower Cholesky factor of sAs + βI.
+
+    The factor is None where there is none."""
     s = np.sqrt(s2)
     M = A * s
     M *= s[:, None]
@@ -78,9 +82,8 @@ def factored_step(
         M = A * np.outer(s, s)
         M[np.diag_indices_from(M)] += beta
         return s[:, None] * solve_positive(M, rhs), None
-    return s[:, None] * linalg.cho_solve(factor, rhs, overwrite_b=True, check_finite=False), factor[
-        0
-    ]
+    scaled = linalg.cho_solve(factor, rhs, overwrite_b=True, check_finite=False)
+    return s[:, None] * scaled, factor[0]
 
 
 def minimise_l21(
@@ -96,14 +99,14 @@ def minimise_l21(
     penalties: np.ndarray | None = None,
     unit: np.ndarray | None = None,
 ) -> Solution:
-    """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q), or with
-    `penalties` p (d,) βΣ p_i ‖w_i‖.
+    """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q).
 
-    `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` (without
-    penalties): W of a neighbouring problem. `accelerate=False` runs the plain iteration, which may
-    need thousands of steps. `iterations` counts linear solves. Rows set aside end as exact zeros.
-    The intercept is left at 0. `unit` (d,): what counts as 1 of each row where rows are compared,
-    by the start, the bound of U and `tol`."""
+    With `penalties` p (d,) the penalty is βΣ p_i ‖w_i‖. `constant` (usually ‖HY‖²) and `factor`
+    only serve the reported objective. `start` (without penalties): W of a neighbouring problem.
+    `accelerate=False` runs the plain iteration, which may need thousands of steps. `iterations`
+    counts linear solves. Rows set aside end as exact zeros. The intercept is left at 0. `unit`
+    (d,): what counts as 1 of each row where rows are compared, by the start, the bound of U and
+    `tol`."""
     if penalties is not None:
         part = Penalised(A, C, penalties)
         constant -= float(np.trace(part.explained))
@@ -119,19 +122,14 @@ def minimise_l21(
         W = solve_positive(A, C)
         value = (W * (A @ W)).sum() - 2 * (W * C).sum()
         return Solution(W, zero, [factor * float(value + constant)], True, 1)
-    alike = [  # all through, to rounding: a correlation of 1 − 1e-12 is not
-        (j, i, sign)
-        for j, i, sign in (copies(A) if accelerate else ())
-        if np.abs(A[j] - sign * A[i]).max() <= 1e-11 * A[i, i]
-        and np.abs(C[j] - sign * C[i]).max() <= 1e-11 * np.abs(C).max()
-    ]
-    merged = Merged(alike, d)
-    kept = merged.kept
-    if merged.alike:
-        A, C = A[np.ix_(kept, kept)], C[kept]
-    state = _Reweighting(
-        A, C, beta, tol, accelerate, merged.parts, 1.0 if unit is None else unit[kept]
-    )
+    equal_columns = _exact_copies(A, C) if accelerate else []
+    merged = Merged(equal_columns, d)
+    solved = merged.is_solved
+    if merged.copies:
+        A = A[np.ix_(solved, solved)]
+        C = C[solved]
+    units = 1.0 if unit is None else unit[solved]
+    state = _Reweighting(A, C, beta, tol, accelerate, merged.parts, units)
     start = None if start is None else merged.gathered(start)
     # Values are differences of sums as large as `constant`: a rise within their rounding is
     # reported as none.
@@ -140,14 +138,39 @@ def minimise_l21(
     slack = 1e-13 * factor * (abs(constant) + abs((state.W * state.C).sum()))
     for i in range(1, len(trace)):
         trace[i] = settled(trace[i - 1], trace[i], slack)
-    return Solution(
-        merged.spread(state.W), zero, trace, state.converged, state.solves, {"eps": state.eps}
-    )
+    W = merged.spread(state.W)
+    return Solution(W, zero, trace, state.converged, state.solves, {"eps": state.eps})
+
+
+def _exact_copies(A: np.ndarray, C: np.ndarray) -> list[tuple[int, int, float]]:
+    """List the copies that are copies in all of A and C, to rounding.
+
+    Columns of a correlation of 1 − 1e-12 are not."""
+    largest = np.abs(C).max()
+
+    def is_exact(j: int, i: int, sign: float) -> bool:
+        in_A = np.abs(A[j] - sign * A[i]).max()
+        in_C = np.abs(C[j] - sign * C[i]).max()
+        return in_A <= 1e-11 * A[i, i] and in_C <= 1e-11 * largest
+
+    return [copy for copy in copies(A) if is_exact(*copy)]
+
+
+@dataclass
+class _Iterate:
+    """W(x) of the rows in play, its row norms `t` and its Huberised objective."""
+
+    W: np.ndarray
+    t: np.ndarray
+    value: float
 
 
 class _Reweighting:
-    """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of
-    theirs, in their `unit`s."""
+    """The iteration over x = 1/U_ii of the rows in play.
+
+    `parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of
+    theirs, in their `unit`s. `x` is tried next; where it is `guessed` it may raise the objective:
+    it is a step of `newton` with `damping`, or extrapolates the images in `memory`."""
 
     def __init__(
         self,
@@ -159,187 +182,230 @@ class _Reweighting:
         parts: np.ndarray,
         unit: np.ndarray | float,
     ):
-        self.A, self.C, self.beta, self.tol, self.accelerate = A, C, beta, tol, accelerate
-        self.d, self.parts, self.unit = len(C), parts * unit, np.broadcast_to(unit, len(C))
+        self.A, self.C = A, C
+        self.beta, self.tol = beta, tol
+        self.accelerate = accelerate
+        self.d = len(C)
+        self.parts = parts * unit
+        self.unit = np.broadcast_to(unit, self.d)
         self.rows = np.arange(self.d)  # rows in play
         self.Ar, self.Cr = A, C
         self.factor: np.ndarray | None = None
-        self.solves, self.converged, self.eps, self.rounding = 0, False, 0.0, 0.0
+        self.solves, self.eps = 0, 0.0
+        self.converged = False
+        self.rounding = 0.0
         self.W = np.zeros_like(C, dtype=np.float64)
+        self.memory = Anderson()
+        self.newton: BoxNewton | None = None
+        self.damping = 1e-2
+        self.guessed = False
 
     @property
     def floor(self) -> np.ndarray:
-        """The least x of the rows in play."""
+        """Return the least x of the rows in play."""
         return self.eps * self.parts[self.rows]
 
     def penalty(self, t: np.ndarray) -> float:
-        """The Huberised norm of all rows, those set aside included with h(0)."""
+        """Return the Huberised norm of all rows; those set aside count as h(0)."""
         floor = self.floor
-        return float(huber(t, floor).sum() + (self.eps * self.parts.sum() - floor.sum()) / 4)
+        set_aside = self.eps * self.parts.sum() - floor.sum()
+        return float(huber(t, floor).sum() + set_aside / 4)
 
-    def step(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """W(x) of the rows in play, its row norms and Huberised objective. AW = C − βU W needs no
-        product."""
+    def step(self, x: np.ndarray) -> _Iterate:
+        """Solve at x."""
         self.factor = None  # frees it before the next is formed
         W, self.factor = factored_step(self.Ar, self.Cr, self.beta, x)
         self.solves += 1
         t = np.linalg.norm(W, axis=1)
-        return (
-            W,
-            t,
-            float(
-                -(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t)
-            ),
-        )
+        return _Iterate(W, t, self._value(W, t, x))
 
     def restrict(self, rows: np.ndarray) -> None:
-        self.rows, self.factor = rows, None
-        whole = len(rows) == self.d
-        self.Ar = self.A if whole else self.A[np.ix_(rows, rows)]
-        self.Cr = self.C if whole else self.C[rows]
+        """Put these rows into play, and no others."""
+        self.rows = rows
+        self.factor = None
+        if len(rows) == self.d:
+            self.Ar, self.Cr = self.A, self.C
+        else:
+            self.Ar = self.A[np.ix_(rows, rows)]
+            self.Cr = self.C[rows]
 
     def run(self, start: np.ndarray | None, max_iter: int) -> list[float]:
-        """Reweighting and Newton steps until W rests or `max_iter` solves; the objective after each
-        step that was kept."""
+        """Take reweighting and Newton steps until W rests or `max_iter` solves.
+
+        Returns the objective after each step that was kept."""
         x = self.parts.copy()  # U = I
         if start is not None and np.any(start):
             # A row at 0 would grow only geometrically from eps: every row starts with a share it
             # can use.
             x = 2 * np.linalg.norm(start, axis=1)
             x = np.maximum(x, 1e-2 * x.max())
-        W, t, _ = self.step(x)
-        self.eps = EPS * 2 * float((t / self.parts).max())
+        now = self.step(x)
+        self.eps = EPS * 2 * float((now.t / self.parts).max())
         if self.eps == 0:
-            self.W, self.converged = W, True
+            self.W = now.W
+            self.converged = True
             return [0.0]
-        value = float(
-            -(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t)
-        )
-        trace = [value]
+        now = _Iterate(now.W, now.t, self._value(now.W, now.t, x))
+        trace = [now.value]
         if np.linalg.norm(self.C, axis=1).max() <= 0.5 * self.beta:
             # W = 0 is optimal. The Huberised minimiser, about eps C / β, still orders the features
             # by ‖C_i‖.
-            W, t, value = self.step(self.floor)
-            if (2 * t <= self.floor * (1 + 1e-9)).all() and value <= trace[0]:
-                self.W, self.converged = W, True
-                return [*trace, value]
-        x = np.maximum(2 * t, self.floor)
-        memory = Anderson()
-        first_newton, damping = (
-            (_REWEIGHTINGS, 1e-2) if start is None else (1, 1e-4)
-        )  # a warm start is near enough
-        guessed, newton = False, None
+            now = self.step(self.floor)
+            vanish = (2 * now.t <= self.floor * (1 + 1e-9)).all()
+            if vanish and now.value <= trace[0]:
+                self.W = now.W
+                self.converged = True
+                return [*trace, now.value]
+        first_newton = _REWEIGHTINGS
+        if start is not None:  # a warm start is near enough
+            first_newton = 1
+            self.damping = 1e-4
+        self._restart(now)
         while self.solves < max_iter:
-            W_new, t_new, new = self.step(x)
-            slack = self.rounding + 1e-14 * abs(value)
-            if (
-                guessed and not new <= value + slack
-            ):  # not a descent: damp, or fall back to the plain step
-                memory, guessed = Anderson(), False
-                damping = min(30 * damping, 1.0)
-                if newton is not None and damping < 1:
-                    x, guessed = newton.step(damping), True
-                else:
-                    x, newton = np.maximum(2 * t, self.floor), None
+            new = self.step(self.x)
+            slack = self.rounding + 1e-14 * abs(now.value)
+            if self.guessed and not new.value <= now.value + slack:
+                self._reject(now)
                 continue
-            unit = self.unit[self.rows]
-            change, largest = (
-                np.abs((W_new - W) / unit[:, None]).max(),
-                np.abs(W_new / unit[:, None]).max(),
-            )
-            idle = (
-                newton is not None and value - new <= slack
-            )  # what is left is below the rounding of the objective
-            if newton is not None:
-                damping = max(0.1 * damping, 1e-13)
-            at, newton = x, None
-            ratio = 2 * t_new / x  # 2‖C_i − A_i W‖ / β: below 1 the row is on its way to 0
-            W, t, value = W_new, t_new, new
-            trace.append(value)
-            image = np.maximum(2 * t, self.floor)
-            if change <= self.tol * largest:
-                back = self.bring_back(W, t)
-                if back is None:
+            # what is left is below the rounding of the objective
+            idle = self.newton is not None and now.value - new.value <= slack
+            rests = self._rests(now, new)
+            if self.newton is not None:
+                self.damping = max(0.1 * self.damping, 1e-13)
+                self.newton = None
+            now = new
+            trace.append(now.value)
+            if rests:
+                brought = self.bring_back(now)
+                if brought is None:
                     self.converged = True
                     break
-                W, t, value = back
-                x, memory, guessed = np.maximum(2 * t, self.floor), Anderson(), False
+                now = brought
+                self._restart(now)
                 continue
+            point = self.x
             if self.accelerate:
-                share = (t / unit) / (t / unit).max()
-                keep = ~np.any(
-                    [(share < size) & (ratio < rate) for size, rate in VANISHING], axis=0
-                )
-                if keep.sum() <= 0.9 * len(keep):
-                    W, t, value, keep = self.set_aside(W, t, value, keep)
-                    image, at = image[keep], at[keep]
-                    memory.restrict(keep)
-            memory.add(image, image - at)
-            x, guessed = image, False
-            if not self.accelerate or idle:
-                continue
-            if self.solves >= first_newton:
-                if self.factor is not None:
-                    newton = BoxNewton.of_l21(self.factor, W, at, self.beta, self.floor)
-                    self.factor = None  # overwritten
-                    x, guessed = newton.step(damping), True
-            else:
-                guess = memory.guess()
-                if guess is not None:
-                    x, guessed = (
-                        np.maximum(np.clip(guess, 1e-2 * image, 1e2 * image), self.floor),
-                        True,
-                    )
+                now, point = self._set_aside_vanishing(now, point)
+            self._propose(now, point, idle, first_newton)
         self.W = np.zeros_like(self.C, dtype=np.float64)
-        self.W[self.rows] = W
+        self.W[self.rows] = now.W
         return trace
 
+    def _value(self, W: np.ndarray, t: np.ndarray, x: np.ndarray) -> float:
+        """Return the Huberised objective at W = W(x), t its row norms.
+
+        AW = C − βU W needs no product."""
+        explained = (W * self.Cr).sum()
+        fit = -explained - self.beta * (t * t / x).sum()
+        return float(fit + self.beta * self.penalty(t))
+
+    def _image(self, now: _Iterate) -> np.ndarray:
+        """Return the x of the plain reweighting step."""
+        return np.maximum(2 * now.t, self.floor)
+
+    def _restart(self, now: _Iterate) -> None:
+        self.x = self._image(now)
+        self.memory = Anderson()
+        self.guessed = False
+
+    def _reject(self, now: _Iterate) -> None:
+        """Damp a guess that was no descent, or fall back to the plain step."""
+        self.damping = min(30 * self.damping, 1.0)
+        newton = self.newton
+        self._restart(now)
+        if newton is not None and self.damping < 1:
+            self.x = newton.step(self.damping)
+            self.guessed = True
+        else:
+            self.newton = None
+
+    def _rests(self, now: _Iterate, new: _Iterate) -> bool:
+        unit = self.unit[self.rows][:, None]
+        change = np.abs((new.W - now.W) / unit).max()
+        largest = np.abs(new.W / unit).max()
+        return change <= self.tol * largest
+
+    def _set_aside_vanishing(self, now: _Iterate, point: np.ndarray) -> tuple[_Iterate, np.ndarray]:
+        """Set aside rows on their way to 0, where they are a tenth; `point` is the x of `now`."""
+        ratio = 2 * now.t / point  # 2‖C_i − A_i W‖ / β: below 1 the row is on its way to 0
+        sizes = now.t / self.unit[self.rows]
+        share = sizes / sizes.max()
+        vanishes = [(share < size) & (ratio < rate) for size, rate in VANISHING]
+        stays = ~np.any(vanishes, axis=0)
+        if stays.sum() > 0.9 * len(stays):
+            return now, point
+        smaller = self.set_aside(now, stays)
+        if smaller is None:
+            return now, point
+        self.memory.restrict(stays)
+        return smaller, point[stays]
+
+    def _propose(self, now: _Iterate, point: np.ndarray, idle: bool, first_newton: int) -> None:
+        """Choose the next x: the plain step, a step of Newton's, or an extrapolation."""
+        image = self._image(now)
+        self.memory.add(image, image - point)
+        self.x = image
+        self.guessed = False
+        if not self.accelerate or idle:
+            return
+        if self.solves >= first_newton:
+            if self.factor is not None:
+                self.newton = BoxNewton.of_l21(self.factor, now.W, point, self.beta, self.floor)
+                self.factor = None  # overwritten
+                self.x = self.newton.step(self.damping)
+                self.guessed = True
+            return
+        guess = self.memory.guess()
+        if guess is not None:
+            near = np.clip(guess, 1e-2 * image, 1e2 * image)
+            self.x = np.maximum(near, self.floor)
+            self.guessed = True
+
     def objective(self, W: np.ndarray, t: np.ndarray) -> float:
+        """Return the Huberised objective at any W of the rows in play, t its row norms."""
         fit = (W * (self.Ar @ W)).sum() - 2 * (W * self.Cr).sum()
         return float(fit + self.beta * self.penalty(t))
 
-    def set_aside(
-        self, W: np.ndarray, t: np.ndarray, value: float, keep: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Put the rows not in `keep` at 0 and out of play, unless that would raise the
-        objective."""
-        before = self.rows, self.Ar, self.Cr, self.factor
-        self.restrict(self.rows[keep])
-        new = self.objective(W[keep], t[keep])
-        if new <= value:
-            return W[keep], t[keep], new, keep
+    def set_aside(self, now: _Iterate, stays: np.ndarray) -> _Iterate | None:
+        """Put the other rows at 0 and out of play, unless that would raise the objective."""
+        before = (self.rows, self.Ar, self.Cr, self.factor)
+        self.restrict(self.rows[stays])
+        W = now.W[stays]
+        t = now.t[stays]
+        value = self.objective(W, t)
+        if value <= now.value:
+            return _Iterate(W, t, value)
         self.rows, self.Ar, self.Cr, self.factor = before
-        return W, t, value, np.ones(len(t), dtype=bool)
+        return None
 
-    def bring_back(
-        self, W: np.ndarray, t: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2:
+    def bring_back(self, now: _Iterate) -> _Iterate | None:
+        """Check the rows out of play, or too small to have grown back: ‖C_i − A_i W‖ ≤ β/2.
+
         None when all satisfy it; a violating row takes its exact minimiser given the others (a
         descent step) and returns to play."""
-        full = np.zeros_like(self.C, dtype=np.float64)
-        full[self.rows] = W
-        norms = np.linalg.norm(full, axis=1) / self.unit
+        W = np.zeros_like(self.C, dtype=np.float64)
+        W[self.rows] = now.W
+        norms = np.linalg.norm(W, axis=1) / self.unit
         curvature = np.diag(self.A)
         small = np.flatnonzero((norms < 1e-8 * norms.max()) & (curvature > 0))
-        gradient = self.C[small] - self.A[small] @ full + curvature[small, None] * full[small]
+        gradient = self.C[small] - self.A[small] @ W + curvature[small, None] * W[small]
         limit = 0.5 * self.beta * (1 + 1e-7)
         wrong = np.linalg.norm(gradient, axis=1) > limit
         if not wrong.any():
             return None
-        small, gradient = small[wrong], gradient[wrong]
+        small = small[wrong]
+        gradient = gradient[wrong]
         block = self.A[np.ix_(small, small)]
         for j, i in enumerate(small):
             size = np.linalg.norm(gradient[j])
-            w = (
-                gradient[j] * (1 - 0.5 * self.beta / size) / curvature[i]
-                if size > limit
-                else full[i]
-            )
-            moved = np.outer(block[:, j], w - full[i])
-            moved[j] = 0.0
-            gradient -= moved
-            full[i] = w
+            w = W[i]
+            if size > limit:
+                w = gradient[j] * (1 - 0.5 * self.beta / size) / curvature[i]
+            change = np.outer(block[:, j], w - W[i])
+            change[j] = 0.0
+            gradient -= change
+            W[i] = w
         self.restrict(np.union1d(self.rows, small))
-        W, t = full[self.rows], np.linalg.norm(full[self.rows], axis=1)
-        return W, t, self.objective(W, t)
+        W = W[self.rows]
+        t = np.linalg.norm(W, axis=1)
+        return _Iterate(W, t, self.objective(W, t))

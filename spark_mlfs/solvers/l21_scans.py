@@ -17,7 +17,7 @@ from ..kernels.gram import GramStatistics
 from ..kernels.matrix import Matrix, dense
 from .anderson import Anderson
 from .l21 import EPS, huber, minimise_l21, reweighted_step, steady
-from .problems import Solution, settled
+from .problems import Solution, at_rest, settled
 
 Weights = tuple[np.ndarray, np.ndarray]  # W (v, q) and b (q,)
 Scan = Callable[[np.ndarray | None, np.ndarray | None], Any]  # of W and b, or of None and None
@@ -29,54 +29,65 @@ class _Scanned:
 
     `read(W, b)` scans them; `step(W, scan)` gives the next (W, b) by the scan at the last one;
     `objective(W, b, scan)`; `adjusted(guess, W)` an extrapolated W as it may be tried, where the
-    plain step gives W; `rounding(scan, value)` the rise that is none. `left` iterates are kept
-    after a guess that failed; with `strict` the last step must not rise."""
+    plain step gives W; `rounding(scan, value)` the rise that is none. `memory` iterates stay after
+    a guess that failed; with `strict` the last step must not rise."""
 
     read: Scan
     step: Callable[[np.ndarray, Any], Weights]
     objective: Callable[[np.ndarray, np.ndarray, Any], float]
     adjusted: Callable[[np.ndarray, np.ndarray], np.ndarray]
     rounding: Callable[[Any, float], float]
-    left: int = 0
+    memory: int = 0
     strict: bool = False
 
     def descend(
         self, W: np.ndarray, b: np.ndarray, tol: float, max_iter: int, accelerate: bool = True
     ) -> Solution:
-        scan, scans, converged, memory = self.read(W, b), 2, False, Anderson()
+        """Step from (W, b) until W rests, or `max_iter` scans."""
+        scan = self.read(W, b)
+        scans = 2  # this one, and that of the start
+        converged = False
+        memory = Anderson()
         trace = [self.objective(W, b, scan)]
         while scans < max_iter and not converged:
-            new = self.step(W, scan)
-            converged = bool(np.abs(new[0] - W).max() <= tol * np.abs(new[0]).max())
-            guess = memory.lead((W, b), new) if accelerate and not converged else None
+            new_W, new_b = self.step(W, scan)
+            converged = at_rest(new_W, W, tol)
+            guess = None
+            if accelerate and not converged:
+                guess = memory.lead((W, b), (new_W, new_b))
             if guess is not None:
-                trial = self.adjusted(guess[0], new[0]), guess[1]
-                tried, scans = self.read(*trial), scans + 1
-                value = self.objective(*trial, tried)
+                guessed_W = self.adjusted(guess[0], new_W)
+                guessed_b = guess[1]
+                guessed_scan = self.read(guessed_W, guessed_b)
+                scans += 1
+                value = self.objective(guessed_W, guessed_b, guessed_scan)
                 if value <= trace[-1]:
-                    (W, b), scan = trial, tried
+                    W, b = guessed_W, guessed_b
+                    scan = guessed_scan
                     trace.append(value)
                     continue
-                memory.forget(self.left)
-            scan, scans = self.read(*new), scans + 1
-            value = self.objective(*new, scan)
+                memory.forget(self.memory)
+            scan = self.read(new_W, new_b)
+            scans += 1
+            value = self.objective(new_W, new_b, scan)
             if converged and self.strict and not value <= trace[-1]:
                 break
-            W, b = new
+            W, b = new_W, new_b
             trace.append(settled(trace[-1], value, self.rounding(scan, value)))
         return Solution(W, b, trace, converged, len(trace), {"scans": scans})
 
 
 def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
-    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and
-    their counts."""
+    """Return 1e-8 of mean ‖y_i − mean y‖.
+
+    Y has the rows, or the distinct labelsets, dense or CSR, and `counts` theirs."""
     Y = Y.astype(np.float64) if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64)
     counts = np.ones(Y.shape[0]) if counts is None else np.asarray(counts, dtype=np.float64)
     mean = counts @ Y / counts.sum()
     norms = np.zeros(len(counts))
     for first in range(0, len(counts), 1024):  # bounds the memory
-        some = Y[first : first + 1024]
-        norms[first : first + 1024] = np.linalg.norm(dense(some) - mean, axis=1)
+        part = slice(first, first + 1024)
+        norms[part] = np.linalg.norm(dense(Y[part]) - mean, axis=1)
     return 1e-8 * float(counts @ norms / counts.sum())
 
 
@@ -87,7 +98,7 @@ def rfs(
     max_iter: int = 500,
     accelerate: bool = True,
 ) -> Solution:
-    """RFS (`methods.rfs`).
+    """Solve RFS (`methods.rfs`).
 
     `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's
     coordinates, weighted by R_ii = 1/(2 max(‖r_i‖, floor)), and the sum of the Huberised residual
@@ -98,30 +109,38 @@ def rfs(
     plain, _ = weighted_gram(None, None)
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
-    problem = _Scanned(
-        weighted_gram,
-        lambda W, scan: _rfs_step(
-            scan[0], gamma, np.maximum(2 * np.linalg.norm(W, axis=1), eps), 1.0
-        ),
-        lambda W, b, scan: scan[1] + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum()),
-        lambda guess, W: steady(guess, W, np.linalg.norm(W, axis=1))[0],
-        lambda scan, value: 1e-12 * value,
-    )
-    # without any weight the first step is the last
-    solution = problem.descend(W, b, tol, max_iter if eps else 2, accelerate)
+
+    def step(W: np.ndarray, scan: tuple[GramStatistics, float]) -> Weights:
+        s2 = np.maximum(2 * np.linalg.norm(W, axis=1), eps)
+        return _rfs_step(scan[0], gamma, s2, 1.0)
+
+    def objective(W: np.ndarray, b: np.ndarray, scan: tuple[GramStatistics, float]) -> float:
+        return scan[1] + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum())
+
+    def adjusted(guess: np.ndarray, W: np.ndarray) -> np.ndarray:
+        return steady(guess, W, np.linalg.norm(W, axis=1))[0]
+
+    def rounding(scan: tuple[GramStatistics, float], value: float) -> float:
+        return 1e-12 * value
+
+    problem = _Scanned(weighted_gram, step, objective, adjusted, rounding)
+    most = max_iter if eps else 2  # without any weight the first step is the last
+    solution = problem.descend(W, b, tol, most, accelerate)
     solution.converged |= eps == 0
     solution.extra["eps"] = eps
     return solution
 
 
 def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> Weights:
-    """(X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means; `weight` multiplies
-    R."""
+    """Return (X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means.
+
+    `weight` multiplies R."""
     A = weight * (g.xx - np.outer(g.sum_x, g.sum_x) / g.n)
     C = weight * (g.xy - np.outer(g.sum_x, g.sum_y) / g.n)
     W = reweighted_step(A, C, gamma, s2)
-    b = (g.sum_y / g.n + g.centre_y) - (g.sum_x / g.n + g.centre_x) @ W
-    return W, b
+    mean_x = g.sum_x / g.n + g.centre_x
+    mean_y = g.sum_y / g.n + g.centre_y
+    return W, mean_y - mean_x @ W
 
 
 FilledLabels = tuple[np.ndarray, np.ndarray, float]  # of F: X'HF (v × q), the mean of F, and ‖HF‖²
@@ -135,41 +154,42 @@ def csfs_unlabelled(
     tol: float = 1e-7,
     max_iter: int = 300,
 ) -> Solution:
-    """CSFS with unknown labels (`methods.csfs`), all row weights s_i = 1.
+    """Solve CSFS with unknown labels (`methods.csfs`), all row weights s_i = 1.
 
     `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns
     what F becomes: clip(XW + 1b', 0, 1) where unknown; with (None, None) 0 there, as the method
-    starts. Given F the rest is supervised CSFS, solved on the driver (the paper: one reweighting
-    per F). The objective is taken after F is updated; moves of W below `tol` are rounding."""
+    starts. Given F what is left is supervised CSFS, solved on the driver (the paper: one
+    reweighting per F). The objective is taken after F is updated; moves of W below `tol` are
+    rounding."""
+    eps = 0.0  # of the first fit that has any weight
 
     def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
+        nonlocal eps
         C, mean, square = F
         solution = minimise_l21(G, C, mu, square, start=start, tol=1e-11)
         solution.intercept = mean.copy()
+        eps = eps or solution.extra.get("eps", 0.0)
         return solution
 
     def step(W: np.ndarray, F: FilledLabels) -> Weights:
         solution = fit(F, W)
-        eps[0] = eps[0] or solution.extra.get("eps", 0.0)
         return solution.weights, solution.intercept
 
     def objective(W: np.ndarray, b: np.ndarray, F: FilledLabels) -> float:
         C, mean, square = F
-        fit_part = (W * (G @ W)).sum() - 2 * (W * C).sum() + square + n * ((mean - b) ** 2).sum()
-        return float(fit_part + mu * huber(np.linalg.norm(W, axis=1), eps[0]).sum())
+        explained = (W * (G @ W)).sum() - 2 * (W * C).sum()
+        offset = n * ((mean - b) ** 2).sum()
+        penalty = mu * huber(np.linalg.norm(W, axis=1), eps).sum()
+        return float(explained + square + offset + penalty)
+
+    def adjusted(guess: np.ndarray, W: np.ndarray) -> np.ndarray:
+        return np.where(W.any(axis=1, keepdims=True), guess, 0.0)
+
+    def rounding(F: FilledLabels, value: float) -> float:
+        return 1e-12 * max(F[2], abs(value))  # of a difference of large sums
 
     first = fit(fill_labels(None, None), None)
-    eps = [first.extra.get("eps", 0.0)]  # of the first fit that has any weight
-    problem = _Scanned(
-        fill_labels,
-        step,
-        objective,
-        lambda guess, W: np.where(W.any(axis=1, keepdims=True), guess, 0.0),
-        # of a difference of large sums
-        lambda F, value: 1e-12 * max(F[2], abs(value)),
-        left=1,
-        strict=True,
-    )
+    problem = _Scanned(fill_labels, step, objective, adjusted, rounding, memory=1, strict=True)
     solution = problem.descend(first.weights, first.intercept, tol, max_iter)
-    solution.extra["eps"] = eps[0]
+    solution.extra["eps"] = eps
     return solution

@@ -1,8 +1,9 @@
 """Ridge, LASSO and elastic net from G = X'HX and C = X'HY, with the group (ℓ2,1) forms of the last
 two.
 
-    ridge         W = (G + αI)⁻¹C elastic net   min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖²
-    ],   P = Σ |w_ij|  or  Σ_i ‖w_i‖
+    ridge         W = (G + αI)⁻¹C
+    elastic net   min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖² ],
+                  P = Σ |w_ij|  or  Σ_i ‖w_i‖
 
 Where a view has penalties of its features, each feature's terms of the penalty are multiplied by
 them (`Penalised`). LASSO is ρ = 1. Coordinate descent is cyclic by ascending feature from W = 0 and
@@ -16,6 +17,7 @@ et al., NIPS 2006), the group form by guarded Anderson extrapolation and Newton 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -25,18 +27,20 @@ from ..kernels.gram import GramView
 from .anderson import affine_extrapolation
 from .problems import Penalised, Solution, copies, settled, solve_positive
 
-_BLOCK = 64
+_BLOCK = 64  # coordinates that share a matrix product
+_LARGEST_SUPPORT = 3000  # that is solved exactly
 
 
 def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
-    """Ridge regression of all outputs; with α = 0 and a singular G the least-norm solution."""
-    A, p = gram.G.copy(), np.ones(len(gram.G)) if gram.penalties is None else gram.penalties
+    """Solve ridge regression of all outputs; with α = 0 and a singular G by least norm."""
+    A = gram.G.copy()
+    p = np.ones(len(A)) if gram.penalties is None else gram.penalties
     A[np.diag_indices_from(A)] += alpha * p
     W = solve_positive(A, gram.C)
-    fit = np.trace(gram.S) - 2 * (W * gram.C).sum() + (W * (gram.G @ W)).sum()
-    return Solution(
-        W, gram.offset_y.copy(), [float(fit + alpha * (p[:, None] * W * W).sum())], True, 1
-    )
+    square = (W * (gram.G @ W)).sum()
+    fit = np.trace(gram.S) - 2 * (W * gram.C).sum() + square
+    objective = float(fit + alpha * (p[:, None] * W * W).sum())
+    return Solution(W, gram.offset_y.copy(), [objective], True, 1)
 
 
 def elastic_net(
@@ -47,201 +51,214 @@ def elastic_net(
     tol: float = 1e-10,
     max_iter: int = 10_000,
 ) -> Solution:
-    """Elastic net by coordinate descent on the Gram matrix.
+    """Solve the elastic net by coordinate descent on the Gram matrix.
 
     `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `tol` bounds the duality
     gap, in the units of the objective, summed over outputs; `extra["gap"]` is that reached.
     `max_iter` counts sweeps; `objective` has a value a sweep."""
-    n, d, q = gram.n, *gram.C.shape
-    if d == 0 or q == 0:
-        return Solution(
-            np.zeros((d, q)), gram.offset_y.copy(), [float(np.trace(gram.S)) / (2 * n)], True, 0
-        )
+    n = gram.n
+    if 0 in gram.C.shape:
+        objective = float(np.trace(gram.S)) / (2 * n)
+        return Solution(np.zeros(gram.C.shape), gram.offset_y.copy(), [objective], True, 0)
     if alpha * rho == 0:
         solution = ridge(gram, n * alpha)
         solution.objective = [value / (2 * n) for value in solution.objective]
         return solution
-    l1, l2 = n * alpha * rho, n * alpha * (1 - rho)
-    if gram.penalties is None:
+    l1 = n * alpha * rho
+    l2 = n * alpha * (1 - rho)
+    p = gram.penalties
+    if p is None:
         return _Descent(gram, l1, l2, group, tol * n).run(max_iter)
-    part = Penalised(
-        gram.G + np.diag(l2 * gram.penalties), gram.C, gram.penalties
-    )  # squares are rows of 0 labels
-    some = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
-    solution = _Descent(some, l1, 0.0, group, tol * n).run(max_iter)
+    # squares are rows of 0 labels
+    part = Penalised(gram.G + np.diag(l2 * p), gram.C, p)
+    unpenalised = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
+    solution = _Descent(unpenalised, l1, 0.0, group, tol * n).run(max_iter)
     solution.weights = part.weights(solution.weights)
     return solution
 
 
 class _Descent:
-    """min ½(tr S − 2 tr W'C + tr W'GW) + l1 P(W) + l2/2 ‖W‖²; reported divided by n."""
+    """min ½(tr S − 2 tr W'C + tr W'GW) + l1 P(W) + l2/2 ‖W‖²; reported divided by n.
+
+    `open` outputs are still to be solved; the group form couples them all, and has one of the
+    `objectives` and `gaps`."""
 
     def __init__(self, gram: GramView, l1: float, l2: float, group: bool, tol: float):
-        self.G, self.C, self.n, self.offset_y = gram.G, gram.C, gram.n, gram.offset_y
+        self.G, self.C = gram.G, gram.C
+        self.n, self.offset_y = gram.n, gram.offset_y
         self.yy = np.diag(gram.S).astype(np.float64)
-        self.l1, self.l2, self.group, self.tol = l1, l2, group, tol
+        self.l1, self.l2 = l1, l2
+        self.group, self.tol = group, tol
         self.curvature = np.maximum(np.diag(self.G), 0.0) + l2
         self.usable = self.curvature > 0  # the views leave out what does not vary
         self.copies = copies(self.G) if l2 == 0 else []
-        self.usable[[j for j, _, _ in self.copies]] = False
+        self._use_copies(False)
+        self.open = np.arange(self.C.shape[1])
+        solutions = 1 if group else len(self.open)
+        self.gaps = np.full(solutions, np.inf)
+        self.objectives = self.gaps.copy()
+        self.trace: list[float] = []
+
+    def _use_copies(self, usable: bool) -> None:
+        self.usable[[j for j, _, _ in self.copies]] = usable
 
     def values(
         self, W: np.ndarray, C: np.ndarray, R: np.ndarray, yy: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Objective and duality gap per output (one of each for the group form), from R = C −
-        GW."""
-        wc, wr, ww = (W * C).sum(axis=0), (W * R).sum(axis=0), (W * W).sum(axis=0)
+        """Return objective and duality gap per output, from R = C − GW.
+
+        Of the group form there is one of each."""
+        wc = (W * C).sum(axis=0)
+        wr = (W * R).sum(axis=0)
+        ww = (W * W).sum(axis=0)
         rss = np.maximum(yy - wc - wr, 0.0)  # y'y − 2w'c + w'Gw, as w'Gw = w'c − w'r
         dual = R - self.l2 * W
         if self.group:
-            wc, rss, ww, yy = (part.sum(keepdims=True) for part in (wc, rss, ww, yy))
+            wc = wc.sum(keepdims=True)
+            rss = rss.sum(keepdims=True)
+            ww = ww.sum(keepdims=True)
+            yy = yy.sum(keepdims=True)
             penalty = np.array([self.l1 * np.linalg.norm(W, axis=1).sum()])
             largest = np.array([np.linalg.norm(dual, axis=1).max(initial=0.0)])
         else:
-            penalty, largest = (
-                self.l1 * np.abs(W).sum(axis=0),
-                np.abs(dual).max(axis=0, initial=0.0),
-            )
+            penalty = self.l1 * np.abs(W).sum(axis=0)
+            largest = np.abs(dual).max(axis=0, initial=0.0)
         scale = np.minimum(1.0, self.l1 / np.maximum(largest, 1e-300))
         objective = 0.5 * rss + penalty + 0.5 * self.l2 * ww
-        gap = (
-            0.5 * rss * (1 + scale**2)
-            + penalty
-            - scale * (yy - wc)
-            + 0.5 * self.l2 * (1 + scale**2) * ww
-        )
+        both = 1 + scale**2  # of the primal and the scaled dual point
+        gap = 0.5 * rss * both + penalty - scale * (yy - wc) + 0.5 * self.l2 * both * ww
         return objective, gap
 
     def sweep(self, W: np.ndarray, C: np.ndarray, rows: np.ndarray, G: np.ndarray) -> None:
-        """One cyclic pass over `rows` (G = its Gram block, W and C likewise restricted), in
-        place."""
+        """Pass over `rows` once, in place.
+
+        G is their Gram block, W and C are likewise restricted."""
+        minimiser = self._group_minimiser if self.group else self._minimiser
         for first in range(0, len(rows), _BLOCK):
             block = slice(first, min(first + _BLOCK, len(rows)))
             inner = G[block, block]
             R = C[block] - G[block] @ W
-            Wb = W[block]
-            for j in range(len(inner)):
-                row = rows[first + j]
+            W_block = W[block]
+            for j, row in enumerate(rows[block]):
                 if not self.usable[row]:
                     continue
-                w = Wb[j]
-                g = R[j] + inner[j, j] * w
-                if self.group:
-                    size = np.sqrt(g @ g)
-                    new = (
-                        g * (max(1.0 - self.l1 / size, 0.0) / self.curvature[row])
-                        if size > 0
-                        else np.zeros_like(g)
-                    )
-                else:
-                    new = g - np.clip(g, -self.l1, self.l1)
-                    new[np.abs(new) <= 1e-13 * self.l1] = 0.0
-                    new /= self.curvature[row]
+                w = W_block[j]
+                new = minimiser(R[j] + inner[j, j] * w, self.curvature[row])
                 step = new - w
                 if step.any():
-                    Wb[j] = new
+                    W_block[j] = new
                     R[j + 1 :] -= inner[j + 1 :, j, None] * step
 
+    def _minimiser(self, g: np.ndarray, curvature: float) -> np.ndarray:
+        """Return the weights of a coordinate: g, shrunk by l1 towards 0."""
+        new = g - np.clip(g, -self.l1, self.l1)
+        new[np.abs(new) <= 1e-13 * self.l1] = 0.0
+        new /= curvature
+        return new
+
+    def _group_minimiser(self, g: np.ndarray, curvature: float) -> np.ndarray:
+        size = np.sqrt(g @ g)
+        if size > 0:
+            return g * (max(1.0 - self.l1 / size, 0.0) / curvature)
+        return np.zeros_like(g)
+
     def run(self, max_iter: int) -> Solution:
-        d, q = self.C.shape
-        W, everything = np.zeros((d, q)), np.arange(d)
-        open_ = np.arange(q)  # outputs still to be solved; the group form couples them all
-        gaps = np.full(1 if self.group else q, np.inf)
-        objectives = np.full(1 if self.group else q, np.inf)
-        trace: list[float] = []
-        tol = self.tol / len(gaps)
-        sweeps, idle, best_gap = 0, 0, np.inf
-        while sweeps < max_iter:
-            # A full sweep over the outputs still open finds what enters; then only the rows in use
-            # are swept.
-            V, C = W[:, open_].copy(), self.C[:, open_]
-            self.sweep(V, C, everything, self.G)
-            sweeps += 1
-            V = self.finish(V, C, trace, objectives, open_, max_iter)
-            sweeps = max(sweeps, len(trace))
-            R = C - self.G @ V
-            value, gap = self.values(V, C, R, self.yy[open_])
-            W[:, open_] = V
-            where = slice(None) if self.group else open_
-            objectives[where], gaps[where] = value, gap
-            self.note(trace, float(objectives.sum()) / self.n)
-            sweeps = len(trace)
-            if not self.group:
-                open_ = open_[gap > tol]
-            if gaps.sum() <= self.tol or (not self.group and not len(open_)):
+        """Sweep until the duality gap is small, or rounding holds it above `tol`."""
+        W = np.zeros(self.C.shape)
+        idle = 0  # full sweeps that did not halve the gap
+        best_gap = np.inf
+        while len(self.trace) < max_iter:
+            self._sweep_open(W, max_iter)
+            total = self.gaps.sum()
+            if total <= self.tol or not len(self.open):
                 break
             # Rounding can hold the gap above a tolerance finer than it: stop when sweeps no longer
             # improve it.
-            idle = 0 if gaps.sum() < 0.5 * best_gap else idle + 1
-            best_gap = min(best_gap, gaps.sum())
+            idle = 0 if total < 0.5 * best_gap else idle + 1
+            best_gap = min(best_gap, total)
             if idle >= 5 and self.copies:  # a near copy, whose own part is above the tolerance
-                self.usable[[j for j, _, _ in self.copies]] = True
-                self.copies, idle = [], 0
+                self._use_copies(True)
+                self.copies = []
+                idle = 0
             if idle >= 200:
                 break
-        reached = float(np.maximum(gaps, 0.0).sum()) / self.n
-        converged = bool(gaps.sum() <= self.tol or (gaps <= tol).all())
-        return Solution(W, self.offset_y.copy(), trace, converged, sweeps, {"gap": reached})
+        gap = float(np.maximum(self.gaps, 0.0).sum()) / self.n
+        each_converged = (self.gaps <= self.tol / len(self.gaps)).all()
+        converged = bool(self.gaps.sum() <= self.tol or each_converged)
+        sweeps = len(self.trace)
+        return Solution(W, self.offset_y.copy(), self.trace, converged, sweeps, {"gap": gap})
 
-    def note(self, trace: list[float], value: float) -> None:
-        trace.append(settled(trace[-1], value, 1e-12 * abs(trace[-1])) if trace else value)
+    def _sweep_open(self, W: np.ndarray, limit: int) -> None:
+        """Sweep all rows of the open outputs, which finds what enters, then the rows in use."""
+        V = W[:, self.open].copy()
+        C = self.C[:, self.open]
+        self.sweep(V, C, np.arange(len(W)), self.G)
+        V = self.finish(V, C, limit)
+        W[:, self.open] = V
+        gap = self._note(V, C, C - self.G @ V, self.gaps)
+        if not self.group:
+            self.open = self.open[gap > self.tol / len(self.gaps)]
 
-    def finish(
-        self,
-        V: np.ndarray,
-        C: np.ndarray,
-        trace: list[float],
-        objectives: np.ndarray,
-        open_: np.ndarray,
-        limit: int,
+    def _note(
+        self, W: np.ndarray, C: np.ndarray, R: np.ndarray, gaps: np.ndarray | None = None
     ) -> np.ndarray:
-        """Sweep the rows in use until their own gap is small, then extrapolate or solve on the
-        support."""
+        """Add the objective to the trace; return the gap of the open outputs, put into `gaps`."""
+        objective, gap = self.values(W, C, R, self.yy[self.open])
+        places = slice(None) if self.group else self.open
+        self.objectives[places] = objective
+        if gaps is not None:
+            gaps[places] = gap
+        value = float(self.objectives.sum()) / self.n
+        if self.trace:
+            value = settled(self.trace[-1], value, 1e-12 * abs(self.trace[-1]))
+        self.trace.append(value)
+        return gap
+
+    def finish(self, V: np.ndarray, C: np.ndarray, limit: int) -> np.ndarray:
+        """Sweep the rows in use until their own gap is small.
+
+        In between extrapolate, or solve on the support."""
         rows = np.flatnonzero(V.any(axis=1))
         if not len(rows):
             return V
         G = self.G if len(rows) == len(V) else self.G[np.ix_(rows, rows)]
-        W, Cr, yy = V[rows].copy(), C[rows], self.yy[open_]
-        where = slice(None) if self.group else open_
-        tol = self.tol / len(objectives)
+        W = V[rows].copy()
+        C = C[rows]
+        tol = 0.1 * (self.tol / len(self.objectives))
         history: list[np.ndarray] = []
         for step in range(20):
-            if len(trace) >= limit - 1:
+            if len(self.trace) >= limit - 1:
                 break
-            R = Cr - G @ W
-            value, gap = self.values(W, Cr, R, yy)
-            objectives[where] = value
-            self.note(trace, float(objectives.sum()) / self.n)
+            R = C - G @ W
+            gap = self._note(W, C, R)
             # A rough answer is enough while the set of rows is still moving: the next full sweep
             # corrects it.
-            if (gap <= 0.1 * tol).all():
+            if (gap <= tol).all():
                 break
-            if self.group and step >= 8:
-                W = self.newton_step(W, Cr, G, yy)
-            elif self.group:
-                W = self.extrapolate(history, W, Cr, G, yy, float(value[0]))
+            if self.group:
+                W = self.newton_step(W, C, G) if step >= 8 else self.extrapolate(history, W, C, G)
             elif step % 5 == 4:
-                rough = gap > 0.1 * tol
-                W[:, rough] = self.support_step(W[:, rough], Cr[:, rough], R[:, rough], G)
-            self.sweep(W, Cr, rows, G)
+                rough = gap > tol
+                parts = (W[:, rough], C[:, rough], R[:, rough])
+                W[:, rough] = self.support_step(*parts, G)
+            self.sweep(W, C, rows, G)
         out = V.copy()
         out[rows] = W
         return out
 
-    def newton_step(
-        self, W: np.ndarray, C: np.ndarray, G: np.ndarray, yy: np.ndarray
-    ) -> np.ndarray:
-        """One damped Newton step of the group form on its nonzero rows.
+    def newton_step(self, W: np.ndarray, C: np.ndarray, G: np.ndarray) -> np.ndarray:
+        """Take one damped Newton step of the group form on its nonzero rows.
 
         The Hessian is V → (G + l2)V + l1 (v_i − u_i u_i'v_i)/‖w_i‖, u_i = w_i/‖w_i‖; conjugate
         gradients invert it, preconditioned by the reweighting matrix G + l2 + l1 diag(1/‖w_i‖), all
         scaled by ‖w_i‖^½."""
         rows = np.flatnonzero(W.any(axis=1))
-        w, c = W[rows], C[rows]
+        w = W[rows]
         A = G if len(rows) == len(G) else G[np.ix_(rows, rows)]
         norms = np.linalg.norm(w, axis=1)
-        u, s = w / norms[:, None], np.sqrt(norms)[:, None]
-        gradient = A @ w + self.l2 * w - c + self.l1 * u
+        u = w / norms[:, None]
+        s = np.sqrt(norms)[:, None]
+        gradient = A @ w + self.l2 * w - C[rows] + self.l1 * u
         M = A * (s * s.T)
         M[np.diag_indices_from(M)] += self.l2 * norms + self.l1
         try:
@@ -251,50 +268,30 @@ class _Descent:
 
         def hessian(z: np.ndarray) -> np.ndarray:
             v = s * z
-            return s * (A @ v + self.l2 * v) + self.l1 * (
-                z - u * (u * z).sum(axis=1, keepdims=True)
-            )
+            across = z - u * (u * z).sum(axis=1, keepdims=True)
+            return s * (A @ v + self.l2 * v) + self.l1 * across
 
-        r = -s * gradient
-        z = np.zeros_like(r)
-        y = linalg.cho_solve(factor, r, check_finite=False)
-        p, ry = y, float((r * y).sum())
-        first = ry
-        for _ in range(60):
-            if not ry > 1e-6 * first:
-                break
-            h = hessian(p)
-            bend = float((p * h).sum())
-            if not bend > 0:
-                break
-            z += (ry / bend) * p
-            r -= (ry / bend) * h
-            y = linalg.cho_solve(factor, r, check_finite=False)
-            ry, last = float((r * y).sum()), ry
-            p = y + (ry / last) * p
-        step = s * z
-        now, _ = self.values(W, C, C - G @ W, yy)
+        step = s * _conjugate_gradients(hessian, -s * gradient, factor)
+        now = self._group_objective(W, C, G)
         length = 1.0
         while length > 1e-4:
             trial = W.copy()
             trial[rows] += length * step
-            value, _ = self.values(trial, C, C - G @ trial, yy)
-            if value[0] < now[0]:
+            if self._group_objective(trial, C, G) < now:
                 return trial
             length *= 0.3
         return W
 
+    def _group_objective(self, W: np.ndarray, C: np.ndarray, G: np.ndarray) -> float:
+        objective, _ = self.values(W, C, C - G @ W, self.yy[self.open])
+        return objective[0]
+
     def extrapolate(
-        self,
-        history: list[np.ndarray],
-        W: np.ndarray,
-        C: np.ndarray,
-        G: np.ndarray,
-        yy: np.ndarray,
-        now: float,
+        self, history: list[np.ndarray], W: np.ndarray, C: np.ndarray, G: np.ndarray
     ) -> np.ndarray:
-        """Anderson extrapolation over the last sweeps (Bertrand & Massias 2021), kept only when the
-        objective falls."""
+        """Extrapolate the last sweeps (Bertrand & Massias 2021), where the objective falls by it.
+
+        W has been noted: its objective is known."""
         history.append(W.ravel().copy())
         if len(history) < 6:
             return W
@@ -304,54 +301,80 @@ class _Descent:
         if guess is None:
             return W
         trial = guess.reshape(W.shape)
-        value, _ = self.values(trial, C, C - G @ trial, yy)
-        return trial if value[0] < now else W
+        return trial if self._group_objective(trial, C, G) < float(self.objectives[0]) else W
 
     def support_step(
         self, W: np.ndarray, C: np.ndarray, R: np.ndarray, G: np.ndarray
     ) -> np.ndarray:
-        """Per output, the minimiser on the support with the signs fixed, approached until the first
-        sign change.
+        """Move each output towards its minimiser on the support with the signs fixed.
 
-        On a fixed orthant the objective is a quadratic, so every such step lowers it."""
+        On a fixed orthant the objective is a quadratic, so a step to the first sign change lowers
+        it."""
         W = W.copy()
-        for l in range(W.shape[1]):  # noqa: E741  (l is a label here, as in the formulas)
-            support = np.flatnonzero(W[:, l])
-            if not len(support) or len(support) > 3000:
-                continue
-            w = W[support, l]
-            A = G[np.ix_(support, support)]
-            A[np.diag_indices_from(A)] += self.l2
-            size = np.sqrt(np.diag(A))
-            descent = R[support, l] - self.l2 * w - self.l1 * np.sign(w)
-            try:
-                factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-            except linalg.LinAlgError:
-                # a singular support: several optima, coordinate descent decides between them
-                continue
-            pivots = np.diag(factor[0]) / size
-            if pivots.min() <= 1e-6 * pivots.max():
-                continue
-            step = linalg.cho_solve(factor, descent, check_finite=False)
-            Q = G[np.ix_(support, support)]
-            c = C[support, l]
-            ratio = np.divide(-w, step, out=np.full(len(w), np.inf), where=step * w < 0)
-            safe = float(min(1.0, ratio.min()))
-            best, value = w, np.inf
-            # The first crossing always lowers the objective; a longer step, crossed weights at 0,
-            # usually does more.
-            for length in sorted({1.0, 0.5, 0.25, safe}, reverse=True):
-                trial = w + length * step
-                trial[(trial * w < 0) | (ratio <= length)] = 0.0
-                at = (
-                    0.5 * trial @ (Q @ trial + self.l2 * trial)
-                    - trial @ c
-                    + self.l1 * np.abs(trial).sum()
-                )
-                if at < value:
-                    best, value = trial, at
-                if length == safe:
-                    break
-            w = best
-            W[support, l] = w
+        for label in range(W.shape[1]):
+            support = np.flatnonzero(W[:, label])
+            if 0 < len(support) <= _LARGEST_SUPPORT:
+                Q = G[np.ix_(support, support)]
+                parts = (W[support, label], C[support, label], R[support, label])
+                W[support, label] = self._signed_minimiser(Q, *parts)
         return W
+
+    def _signed_minimiser(
+        self, Q: np.ndarray, w: np.ndarray, c: np.ndarray, r: np.ndarray
+    ) -> np.ndarray:
+        """Return the best of some points on the way to the minimiser; `w` where there is none."""
+        A = Q.copy()
+        A[np.diag_indices_from(A)] += self.l2
+        size = np.sqrt(np.diag(A))
+        descent = r - self.l2 * w - self.l1 * np.sign(w)
+        try:
+            factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            # a singular support: several optima, coordinate descent decides between them
+            return w
+        pivots = np.diag(factor[0]) / size
+        if pivots.min() <= 1e-6 * pivots.max():
+            return w
+        step = linalg.cho_solve(factor, descent, check_finite=False)
+        # the length at which a weight crosses 0
+        crossing = np.divide(-w, step, out=np.full(len(w), np.inf), where=step * w < 0)
+        safe = float(min(1.0, crossing.min()))
+        best = w
+        lowest = np.inf
+        # The first crossing always lowers the objective; a longer step, crossed weights at 0,
+        # usually does more.
+        for length in sorted({1.0, 0.5, 0.25, safe}, reverse=True):
+            trial = w + length * step
+            trial[(trial * w < 0) | (crossing <= length)] = 0.0
+            smooth = 0.5 * trial @ (Q @ trial + self.l2 * trial) - trial @ c
+            value = smooth + self.l1 * np.abs(trial).sum()
+            if value < lowest:
+                best, lowest = trial, value
+            if length == safe:
+                break
+        return best
+
+
+def _conjugate_gradients(
+    hessian: Callable[[np.ndarray], np.ndarray], r: np.ndarray, factor: tuple[np.ndarray, bool]
+) -> np.ndarray:
+    """Solve hessian(z) = r to a thousandth, preconditioned by a Cholesky factor; `r` is used up."""
+    z = np.zeros_like(r)
+    y = linalg.cho_solve(factor, r, check_finite=False)
+    p = y
+    ry = float((r * y).sum())
+    first = ry
+    for _ in range(60):
+        if not ry > 1e-6 * first:
+            break
+        h = hessian(p)
+        bend = float((p * h).sum())
+        if not bend > 0:
+            break
+        z += (ry / bend) * p
+        r -= (ry / bend) * h
+        y = linalg.cho_solve(factor, r, check_finite=False)
+        last = ry
+        ry = float((r * y).sum())
+        p = y + (ry / last) * p
+    return z

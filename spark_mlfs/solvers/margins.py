@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from .problems import Solution
 
-PATIENCE, STALL = (
-    5,
-    0.1,
-)  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
+# L-BFGS-B has stalled when this many passes gain less than this share of the gap
+PATIENCE = 5
+STALL = 0.1
 # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
 STEP = 0.3
+PRECISION = {"maxcor": 20, "ftol": 1e-13, "gtol": 1e-13}  # of L-BFGS-B, which `_Search` stops
 
 Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Watch = Callable[[int, float, float], None] | None
 
 
 def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> np.ndarray:
-    """(d,) the weights of `mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, each
-    anchor once, in the order of `gradients`, which yields g_i (d,). A zero gradient makes no step.
-    The weights may become negative and are ranked as they are, as the paper does."""
+    """Return the weights (d,) of `mode="paper"`.
+
+    w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, each anchor once, in the order of
+    `gradients`, which yields g_i (d,). A zero gradient makes no step. The weights may become
+    negative and are ranked as they are, as the paper does."""
     weights = np.ones(width)
     for g in gradients:
         step = weights * g
@@ -41,7 +44,7 @@ def convex(
     max_passes: int = 100,
     progress: Watch = None,
 ) -> Solution:
-    """`mode="convex"`: minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0.
+    """Minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0, as `mode="convex"` does.
 
     `evaluate` v (d,) → (Loss(v), a subgradient (d,)), one distributed pass; Loss convex. `eta`
     None: .01 of the mean absolute gradient at v = 1. Stops when f(v) less the lower bound is at
@@ -56,31 +59,20 @@ def convex(
     search = _Search(evaluate, width, eta, tol, max_passes, progress)
     try:
         search(np.ones(width))
-        options = {
-            "maxiter": max_passes,
-            "maxfun": max_passes + 1,
-            "maxcor": 20,
-            "ftol": 1e-13,
-            "gtol": 1e-13,
-        }
-        try:
-            bounds = Bounds(0, np.inf)
+        options = {"maxiter": max_passes, "maxfun": max_passes + 1, **PRECISION}
+        start = np.ones(width)
+        bounds = Bounds(0, np.inf)
+        with suppress(_Stalled):
             minimize(
-                search.lead,
-                np.ones(width),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options=options,
+                search.lead, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
             )
-        except _Stalled:
-            pass
         while True:
             search.certify()
             search(search.best + STEP * (search.model - search.best))
     except _Finished:
-        trace, gap = search.trace, {"gap": search.gap}
-        return Solution(search.best, np.zeros(0), trace, search.converged, len(trace), gap)
+        passes = len(search.trace)
+        extra = {"gap": search.gap}
+        return Solution(search.best, np.zeros(0), search.trace, search.converged, passes, extra)
 
 
 class _Finished(Exception):
@@ -104,16 +96,17 @@ class _Search:
         max_passes: int,
         progress: Watch,
     ) -> None:
-        self.evaluate, self.given, self.tol, self.max_passes, self.progress = (
-            evaluate,
-            eta,
-            tol,
-            max_passes,
-            progress,
-        )
-        self.slopes, self.heights, self.share = np.zeros((0, width)), np.zeros(0), np.zeros(0)
+        self.evaluate = evaluate
+        self.fixed_eta = eta
+        self.tol, self.max_passes = tol, max_passes
+        self.progress = progress
+        self.slopes = np.zeros((0, width))
+        self.heights = np.zeros(0)
+        self.share = np.zeros(0)
         self.best = self.model = np.ones(width)
-        self.eta, self.unit, self.bound, self.converged = 0.0, 1.0, -np.inf, False
+        self.eta, self.unit = 0.0, 1.0
+        self.bound = -np.inf
+        self.converged = False
         self.trace: list[float] = []
         self.last: tuple[np.ndarray, float, np.ndarray] | None = None
 
@@ -130,19 +123,16 @@ class _Search:
             raise _Finished
         loss, slope = self.evaluate(v)
         if not self.trace:
-            self.unit = abs(loss) or 1.0
-            self.eta = 0.01 * float(np.abs(slope).mean()) if self.given is None else self.given
-            if self.eta == 0:  # the loss is flat at v = 1, hence least there
-                self.trace, self.bound, self.converged = [loss], loss, True
-                raise _Finished
+            self._begin(loss, slope)
         shift = v - 1.0
         value = loss + 0.5 * self.eta * float(shift @ shift)
         self.slopes = np.vstack([self.slopes, slope / self.unit])
         self.heights = np.append(self.heights, (loss - slope @ v) / self.unit)
         if not self.trace or value < self.trace[-1]:
             self.best = v.copy()
-        self.trace.append(min(value, self.trace[-1]) if self.trace else value)
-        self.last = (v.copy(), value / self.unit, (slope + self.eta * shift) / self.unit)
+        self.trace.append(min([value, *self.trace[-1:]]))
+        gradient = (slope + self.eta * shift) / self.unit
+        self.last = (v.copy(), value / self.unit, gradient)
         passes = len(self.trace)
         if passes > 4 and passes % max(1, passes // 10) == 0:
             self.certify()
@@ -150,23 +140,34 @@ class _Search:
             self.progress(passes, self.trace[-1], self.gap)
         return self.last[1], self.last[2]
 
+    def _begin(self, loss: float, slope: np.ndarray) -> None:
+        """Choose the unit and η by the first pass."""
+        self.unit = abs(loss) or 1.0
+        self.eta = self.fixed_eta  # type: ignore[assignment]
+        if self.fixed_eta is None:
+            self.eta = 0.01 * float(np.abs(slope).mean())
+        if self.eta == 0:  # the loss is flat at v = 1, hence least there
+            self.trace = [loss]
+            self.bound = loss
+            self.converged = True
+            raise _Finished
+
     def lead(self, v: np.ndarray) -> tuple[float, np.ndarray]:
-        """The same for L-BFGS-B, which is stopped once it stalls."""
+        """Evaluate for L-BFGS-B, which is stopped once it stalls."""
         value = self(v)
-        if (
-            len(self.trace) > 2 * PATIENCE
-            and self.trace[-1 - PATIENCE] - self.trace[-1] < STALL * self.gap
-        ):
-            raise _Stalled
+        if len(self.trace) > 2 * PATIENCE:
+            gain = self.trace[-1 - PATIENCE] - self.trace[-1]
+            if gain < STALL * self.gap:
+                raise _Stalled
         return value
 
     def certify(self) -> None:
-        """Raise the lower bound to that of all planes so far; end the search when it meets the best
-        objective."""
+        """Raise the lower bound to that of all planes so far.
+
+        Ends the search when it meets the best objective."""
         start = np.append(self.share, np.zeros(len(self.heights) - len(self.share)))
-        bound, self.model, self.share = _lower_bound(
-            self.slopes, self.heights, self.eta / self.unit, start
-        )
+        eta = self.eta / self.unit
+        bound, self.model, self.share = _lower_bound(self.slopes, self.heights, eta, start)
         self.bound = max(self.bound, bound * self.unit)
         self.converged = self.gap <= self.tol * abs(self.trace[-1])
         if self.converged:
@@ -176,10 +177,12 @@ class _Search:
 def _lower_bound(
     slopes: np.ndarray, heights: np.ndarray, eta: float, share: np.ndarray, rounds: int = 500
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """A lower bound of min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖², with its v
-    and shares. Its dual maximises, over shares a of the planes that add up to 1, the minimum in v
-    of a'heights + (a'slopes)'v + the quadratic, which is at v = [1 − a'slopes/η]₊. Pairwise
-    Frank-Wolfe: move share from the lowest plane in use to the highest at v."""
+    """Bound min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖² from below.
+
+    Returns the bound with its v and shares. Its dual maximises, over shares a of the planes that
+    add up to 1, the minimum in v of a'heights + (a'slopes)'v + the quadratic, which is at v = [1 −
+    a'slopes/η]₊. Pairwise Frank-Wolfe: move share from the lowest plane in use to the highest at
+    v."""
     if not share.any():
         share[-1] = 1.0
     mixed = share @ slopes
@@ -187,10 +190,12 @@ def _lower_bound(
         v = np.maximum(0.0, 1.0 - mixed / eta)
         level = heights + slopes @ v
         used = np.flatnonzero(share > 0)
-        up, down = int(np.argmax(level)), int(used[np.argmin(level[used])])
+        up = int(np.argmax(level))
+        down = int(used[np.argmin(level[used])])
         if level[up] - share @ level <= 1e-9 * abs(level[up]):
             break
-        direction, rise = slopes[up] - slopes[down], heights[up] - heights[down]
+        direction = slopes[up] - slopes[down]
+        rise = heights[up] - heights[down]
         step = _share_to_move(mixed, direction, rise, eta, share[down])
         share[up] += step
         share[down] = share[down] - step if step < share[down] else 0.0
@@ -199,32 +204,37 @@ def _lower_bound(
     mixed = share @ slopes
     v = np.maximum(0.0, 1.0 - mixed / eta)
     shift = v - 1.0
-    return float(share @ heights + mixed @ v + 0.5 * eta * (shift @ shift)), v, share
+    bound = share @ heights + mixed @ v + 0.5 * eta * (shift @ shift)
+    return float(bound), v, share
 
 
 def _share_to_move(
     mixed: np.ndarray, direction: np.ndarray, rise: float, eta: float, most: float
 ) -> float:
-    """The t in [0, most] where the dual's slope rise + direction'[1 − (mixed + t direction)/η]₊,
-    which falls in t, is 0."""
+    """Return the t in [0, most] where the slope of the dual is 0.
+
+    The slope, rise + direction'[1 − (mixed + t direction)/η]₊, falls in t."""
     start = 1.0 - mixed / eta
     inside = (start > 0) | ((start == 0) & (direction < 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = start * eta / direction
-    turns = np.flatnonzero(
-        ((direction > 0) & (start > 0) | (direction < 0) & (start < 0)) & (turn < most)
-    )
+    leaves = (direction > 0) & (start > 0)
+    enters = (direction < 0) & (start < 0)
+    turns = np.flatnonzero((leaves | enters) & (turn < most))
     turns = turns[np.argsort(turn[turns])]
     sign = np.where(direction[turns] > 0, -1.0, 1.0)
-    level, fall = direction * start, direction * direction / eta
-    levels = np.cumsum(np.concatenate([[rise + level[inside].sum()], sign * level[turns]]))
+    # between two turns the slope is linear in t: a level less a fall
+    level = direction * start
+    fall = direction * direction / eta
+    first_level = rise + level[inside].sum()
+    levels = np.cumsum(np.concatenate([[first_level], sign * level[turns]]))
     falls = np.cumsum(np.concatenate([[fall[inside].sum()], sign * fall[turns]]))
     ends = np.append(turn[turns], most)
     crossed = np.flatnonzero(levels - falls * ends <= 0)
     if not len(crossed):
         return most
-    at = crossed[0]
-    begin = turn[turns[at - 1]] if at else 0.0
-    return (
-        float(np.clip(levels[at] / falls[at], begin, ends[at])) if falls[at] > 0 else float(begin)
-    )
+    piece = crossed[0]
+    begin = turn[turns[piece - 1]] if piece else 0.0
+    if not falls[piece] > 0:
+        return float(begin)
+    return float(np.clip(levels[piece] / falls[piece], begin, ends[piece]))

@@ -1,7 +1,8 @@
 """The solver of `methods.mifs`: exact block updates in the order W, B, V,
 
-    W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),   B = (V'V)⁻¹V'Y,   (I + βL)V + αVBB' =
-    XW + αYB',
+    W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),
+    B = (V'V)⁻¹V'Y,
+    (I + βL)V + αVBB' = XW + αYB',
 
 from V = U_c S_c, B = V_c' of Y's truncated SVD, D = I; with BB' = I, B = PQ' from the SVD V'Y =
 PSQ'.
@@ -44,15 +45,19 @@ class _SpannedLatent:
     """V = XP + YQ, seen only through the Gram matrices (no manifold term)."""
 
     def __init__(self, gram: GramView):
-        self.G, self.C, self.S = gram.G, gram.C, gram.S
+        self.G, self.C = gram.G, gram.C
+        self.S = gram.S
 
     def start(self, Vt: np.ndarray) -> None:
-        self.P, self.Q = np.zeros((len(self.G), len(Vt))), Vt.T.copy()
+        self.P = np.zeros((len(self.G), len(Vt)))
+        self.Q = Vt.T.copy()
 
     def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
         M = np.eye(len(B)) + alpha * (B @ B.T)
-        both = np.linalg.solve(M, np.concatenate([W, alpha * B.T]).T).T
-        self.P, self.Q = both[: len(W)], both[len(W) :]
+        right = np.concatenate([W, alpha * B.T])
+        solved = np.linalg.solve(M, right.T).T
+        self.P = solved[: len(W)]
+        self.Q = solved[len(W) :]
 
     def with_features(self) -> np.ndarray:
         return self.G @ self.P + self.C @ self.Q
@@ -62,15 +67,14 @@ class _SpannedLatent:
 
     def with_itself(self) -> np.ndarray:
         cross = self.P.T @ self.C @ self.Q
-        return self.P.T @ self.G @ self.P + cross + cross.T + self.Q.T @ self.S @ self.Q
+        square = self.P.T @ self.G @ self.P
+        return square + cross + cross.T + self.Q.T @ self.S @ self.Q
 
     def misfit(self, W: np.ndarray) -> float:
         D = W - self.P
-        return float(
-            (D * (self.G @ D)).sum()
-            - 2 * (D * (self.C @ self.Q)).sum()
-            + (self.Q * (self.S @ self.Q)).sum()
-        )
+        square = (D * (self.G @ D)).sum()
+        cross = (D * (self.C @ self.Q)).sum()
+        return float(square - 2 * cross + (self.Q * (self.S @ self.Q)).sum())
 
     def roughness(self) -> float:
         return 0.0
@@ -86,18 +90,18 @@ class _ExplicitLatent:
     """V as an n × c array; X only through X @ and X' @."""
 
     def __init__(self, X: LinearOperator, Y: np.ndarray, L: sparse.spmatrix):
-        self.X, self.Y, self.L = X, Y, sparse.csr_matrix(L)
+        self.X, self.Y = X, Y
+        self.L = sparse.csr_matrix(L)
 
     def start(self, Vt: np.ndarray) -> None:
         self.V = self.Y @ Vt.T
 
     def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
-        rhs = self.X @ W + alpha * (self.Y @ B.T)
+        right = self.X @ W + alpha * (self.Y @ B.T)
         values, vectors = np.linalg.eigh(B @ B.T)  # the columns separate in this basis
-        self.V = (
-            _solve_shifted(self.L, beta, 1 + alpha * values, rhs @ vectors, self.V @ vectors)
-            @ vectors.T
-        )
+        shifts = 1 + alpha * values
+        rotated = _solve_shifted(self.L, beta, shifts, right @ vectors, self.V @ vectors)
+        self.V = rotated @ vectors.T
 
     def with_features(self) -> np.ndarray:
         return self.X.rmatmat(self.V)
@@ -115,18 +119,23 @@ class _ExplicitLatent:
         return float((self.V * (self.L @ self.V)).sum())
 
     def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return P, H and N of `_Eliminated`."""
         d = self.X.shape[1]
-        P, shift = np.empty((d, d)), np.array([1 + alpha])
+        shift = 1 + alpha
+        P = np.empty((d, d))
         for first in range(0, d, _COLUMNS):
-            some = np.zeros((d, min(_COLUMNS, d - first)))
-            np.fill_diagonal(some[first:], 1.0)
-            x = self.X @ some
-            shifts = np.repeat(shift, x.shape[1])
-            P[:, first : first + x.shape[1]] = self.X.rmatmat(
-                x - _solve_shifted(self.L, beta, shifts, x, x / shift)
-            )
-        y = _solve_shifted(self.L, beta, np.repeat(shift, self.Y.shape[1]), self.Y, self.Y / shift)
+            part = slice(first, min(first + _COLUMNS, d))
+            unit_columns = np.zeros((d, part.stop - first))
+            np.fill_diagonal(unit_columns[first:], 1.0)
+            x = self.X @ unit_columns
+            P[:, part] = self.X.rmatmat(x - self._inverse(x, beta, shift))
+        y = self._inverse(self.Y, beta, shift)
         return (P + P.T) / 2, self.X.rmatmat(y), self.Y.T @ y
+
+    def _inverse(self, columns: np.ndarray, beta: float, shift: float) -> np.ndarray:
+        """Return A⁻¹ of these columns, A = shift·I + βL."""
+        shifts = np.repeat(np.array([shift]), columns.shape[1])
+        return _solve_shifted(self.L, beta, shifts, columns, columns / shift)
 
     def factors(self, scale: np.ndarray) -> dict[str, np.ndarray]:
         return {"V": self.V * scale}
@@ -138,29 +147,35 @@ _Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
 def _solve_shifted(
     L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray
 ) -> np.ndarray:
-    """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x.
-    The shifts are at least 1, so a few dozen products suffice; a sparse factorisation of a
-    neighbour graph fills in instead."""
+    """Solve (shift_r I + βL) x_r = rhs_r for every column, from x.
+
+    By conjugate gradients side by side. The shifts are at least 1, so a few dozen products suffice;
+    a sparse factorisation of a neighbour graph fills in instead."""
     # Divided by its shift and brought to unit size, no column under- or overflows, however far V
     # and B have drifted apart.
     size = np.abs(rhs).max(axis=0, initial=0.0)
     size = np.where(size > 0, size, 1.0)
-    betas, rhs, x = beta / shifts, rhs / size, x / size * shifts
+    betas = beta / shifts
+    rhs = rhs / size
+    x = x / size * shifts
     inverse = 1.0 / (1.0 + betas * L.diagonal()[:, None])
     r = rhs - (x + betas * (L @ x))
     z = inverse * r
-    p, rz = z.copy(), (r * z).sum(axis=0)
+    p = z.copy()
+    rz = (r * z).sum(axis=0)
     goal = 1e-28 * (inverse * rhs * rhs).sum(axis=0)
     for _ in range(5000):
         if (rz <= goal).all():
             break
         h = p + betas * (L @ p)
         bend = (p * h).sum(axis=0)
-        length = np.divide(rz, bend, out=np.zeros_like(rz), where=(bend > 0) & (rz > goal))
+        moves = (bend > 0) & (rz > goal)
+        length = np.divide(rz, bend, out=np.zeros_like(rz), where=moves)
         x = x + length * p
         r = r - length * h
         z = inverse * r
-        rz, last = (r * z).sum(axis=0), rz
+        last = rz
+        rz = (r * z).sum(axis=0)
         p = z + np.divide(rz, last, out=np.zeros_like(rz), where=last > 0) * p
     return x / shifts * size
 
@@ -179,7 +194,7 @@ def mifs(
     max_iter: int = 2000,
     accelerate: bool = True,
 ) -> Solution:
-    """MIFS; the formulas are in the module's docstring.
+    """Solve MIFS; the formulas are in the module's docstring.
 
     `gram` the `uncentred` view: X'X, X'Y, Y'Y; with β = 0 nothing else is read. `X`, `Y`,
     `laplacian` needed when β > 0: X n × v in the view's coordinates, or a LinearOperator (its
@@ -193,33 +208,26 @@ def mifs(
     q = gram.S.shape[0]
     values, vectors = np.linalg.eigh(gram.S)  # the rows of S^½ stand for the labelsets
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    Vt = truncated_svd(root, np.ones(q), latent_width(q) if c is None else c)[2]
+    c = latent_width(q) if c is None else c
+    _, _, Vt = truncated_svd(root, np.ones(q), c)
     latent: _Latent
     if beta > 0:
         assert X is not None and Y is not None and laplacian is not None
         latent = _ExplicitLatent(aslinearoperator(X), np.asarray(Y, dtype=np.float64), laplacian)
     else:
         latent = _SpannedLatent(gram)
-    accelerate = accelerate and constraint == "orthonormal" and gamma > 0
-    problem = _Alternation(gram, latent, Vt, alpha, beta, gamma, constraint == "orthonormal")
-    problem.run(
-        min(max_iter, _ROWS if beta > 0 else _PLAIN) if accelerate else max_iter, tol, accelerate
-    )
+    orthonormal = constraint == "orthonormal"
+    accelerate = accelerate and orthonormal and gamma > 0
+    problem = _Alternation(gram, latent, Vt, alpha, beta, gamma, orthonormal)
+    before_elimination = _ROWS if beta > 0 else _PLAIN
+    cycles = min(max_iter, before_elimination) if accelerate else max_iter
+    problem.run(cycles, tol, accelerate)
     if accelerate and not problem.converged and len(problem.trace) < max_iter:
-        problem.eliminated = _Eliminated(
-            *latent.eliminated(alpha, beta), problem.size, alpha, gamma, problem.eps
-        )
+        parts = latent.eliminated(alpha, beta)
+        problem.eliminated = _Eliminated(*parts, problem.size, alpha, gamma, problem.eps)
         problem.run(max_iter, tol, accelerate)
         latent.update(problem.W, problem.B, alpha, beta)
-    scale, trace = lengths(problem.B), problem.trace
-    extra: dict[str, Any] = {
-        "eps": problem.eps,
-        "B": problem.B / scale[:, None],
-        **latent.factors(scale),
-    }
-    return Solution(
-        problem.W * scale, np.zeros(len(Vt)), trace, problem.converged, len(trace), extra
-    )
+    return problem.solution()
 
 
 class _Alternation:
@@ -236,11 +244,15 @@ class _Alternation:
         gamma: float,
         orthonormal: bool,
     ) -> None:
-        self.gram, self.latent, self.orthonormal = gram, latent, orthonormal
-        self.alpha, self.beta, self.gamma = alpha, beta, gamma
+        self.gram, self.latent = gram, latent
+        self.orthonormal = orthonormal
+        self.alpha, self.beta = alpha, beta
+        self.gamma = gamma
         latent.start(B)
-        self.W, self.B = np.zeros((len(gram.G), len(B))), B
-        self.s2, self.eps = np.ones(len(gram.G)), 0.0
+        self.W = np.zeros((len(gram.G), len(B)))
+        self.B = B
+        self.s2 = np.ones(len(gram.G))
+        self.eps = 0.0
         self.size = float(np.trace(gram.S))
         # Differences of sums as large as ‖Y‖²: a rise within their rounding is reported as none.
         self.slack = 1e-13 * (1 + alpha) * self.size
@@ -249,14 +261,17 @@ class _Alternation:
         self.eliminated: _Eliminated | None = None
 
     def run(self, max_iter: int, tol: float, accelerate: bool) -> None:
-        """Exact updates of W, B and V until W rests or there are `max_iter`; from the 30th on
-        extrapolated with `accelerate`."""
-        memory, trace = Anderson(), self.trace
+        """Update W, B and V exactly until W rests or there are `max_iter` cycles.
+
+        With `accelerate` they are extrapolated from the 30th on."""
+        memory = Anderson()
+        trace = self.trace
         while len(trace) < max_iter and not self.converged:
-            before = self.W, self.B
+            before = (self.W, self.B)
             change, norms = self._update()
             value = self._objective(self.W, self.B, norms)
-            trace.append(settled(trace[-1] if trace else value, value, self.slack))
+            last = trace[-1] if trace else value
+            trace.append(settled(last, value, self.slack))
             self.converged = bool(change <= tol * np.abs(self.W).max(initial=0.0))
             if self.converged or not accelerate or len(trace) < _PLAIN:
                 continue
@@ -267,62 +282,72 @@ class _Alternation:
             B = _orthonormal(guess[1])
             self._follow(W, B)
             if self._objective(W, B, norms) <= trace[-1]:
-                self.W, self.B, self.s2 = W, B, np.maximum(2 * norms, self.eps)
+                self.W, self.B = W, B
+                self.s2 = np.maximum(2 * norms, self.eps)
             else:
                 memory.forget()
                 self._follow(self.W, self.B)
 
+    def solution(self) -> Solution:
+        """Return the solution with rows of B of length one."""
+        scale = lengths(self.B)
+        extra: dict[str, Any] = {"eps": self.eps, "B": self.B / scale[:, None]}
+        extra |= self.latent.factors(scale)
+        intercept = np.zeros(len(self.B))
+        cycles = len(self.trace)
+        return Solution(self.W * scale, intercept, self.trace, self.converged, cycles, extra)
+
     def _follow(self, W: np.ndarray, B: np.ndarray) -> None:
-        """V of these W and B, where it is not eliminated."""
+        """Update V to these W and B, where it is not eliminated."""
         if self.eliminated is None:
             self.latent.update(W, B, self.alpha, self.beta)
 
     def _objective(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
-        """The Huberised objective at W (`norms` its row norms), B and the latent V."""
+        """Return the Huberised objective at W (`norms` its row norms), B and the latent V."""
         penalty = self.gamma * float(huber(norms, self.eps).sum())
         if self.eliminated is not None:
             return self.eliminated.value(W, B) + penalty
         latent = self.latent
-        fit = (
-            self.size
-            - 2 * float((B * latent.with_labels()).sum())
-            + float((B * (latent.with_itself() @ B)).sum())
-        )
+        cross = float((B * latent.with_labels()).sum())
+        square = float((B * (latent.with_itself() @ B)).sum())
+        fit = self.size - 2 * cross + square
         return latent.misfit(W) + self.alpha * fit + self.beta * latent.roughness() + penalty
 
     def _update(self) -> tuple[float, np.ndarray]:
-        """One step of each: the largest change of W, and its row norms."""
+        """Step W, then B and V; return the largest change of W, and its row norms."""
         if self.eliminated is not None:
-            new = self.eliminated.weights(self.B, self.s2)
+            W = self.eliminated.weights(self.B, self.s2)
         else:
-            G, cross = self.gram.G, self.latent.with_features()
-            new = (
-                reweighted_step(G, cross, self.gamma, self.s2)
-                if self.gamma > 0
-                else solve_positive(G, cross)
-            )
-        norms = np.linalg.norm(new, axis=1)
+            W = self._weights(self.latent.with_features())
+        norms = np.linalg.norm(W, axis=1)
         self.eps = self.eps or EPS * 2 * float(norms.max(initial=0.0))
-        self.s2 = np.maximum(2 * norms, self.eps) if self.eps else self.s2
-        change, self.W = np.abs(new - self.W).max(initial=0.0), new
+        if self.eps:
+            self.s2 = np.maximum(2 * norms, self.eps)
+        change = np.abs(W - self.W).max(initial=0.0)
+        self.W = W
         if self.eliminated is not None:
-            self.B = self.eliminated.labels(new, self.B)
+            self.B = self.eliminated.labels(W, self.B)
         else:
-            vy = self.latent.with_labels()
-            self.B = (
-                _orthonormal(vy)
-                if self.orthonormal
-                else solve_positive(self.latent.with_itself(), vy)
-            )
-        self._follow(new, self.B)
+            self.B = self._labels(self.latent.with_labels())
+        self._follow(W, self.B)
         return change, norms
+
+    def _weights(self, cross: np.ndarray) -> np.ndarray:
+        if self.gamma > 0:
+            return reweighted_step(self.gram.G, cross, self.gamma, self.s2)
+        return solve_positive(self.gram.G, cross)
+
+    def _labels(self, cross: np.ndarray) -> np.ndarray:
+        if self.orthonormal:
+            return _orthonormal(cross)
+        return solve_positive(self.latent.with_itself(), cross)
 
 
 class _Eliminated:
     """The problem in (W, B) once V = A⁻¹(XW + αYB') is eliminated, A = (1 + α)I + βL, BB' = I:
 
-    tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),   P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N
-    = Y'A⁻¹Y."""
+    tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),
+    P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N = Y'A⁻¹Y."""
 
     def __init__(
         self,
@@ -334,65 +359,74 @@ class _Eliminated:
         gamma: float,
         eps: float,
     ) -> None:
-        self.P, self.H, self.N, self.size, self.alpha, self.gamma = P, H, N, size, alpha, gamma
-        self.floor, self.damping = np.full(len(P), eps), 1e-2
+        self.P, self.H = P, H
+        self.N, self.size = N, size
+        self.alpha, self.gamma = alpha, gamma
+        self.floor = np.full(len(P), eps)
+        self.damping = 1e-2
         self.group = np.arange(len(P))  # of identical columns, which rounding must not tell apart
         for j, i, _ in copies(P):
             self.group[j] = i
         self.count = np.maximum(np.bincount(self.group, minlength=len(P)), 1)
 
     def value(self, W: np.ndarray, B: np.ndarray) -> float:
-        fit = float((W * (self.P @ W)).sum() - 2 * self.alpha * (W * (self.H @ B.T)).sum())
-        return fit + self.alpha * (self.size - self.alpha * float((B * (B @ self.N)).sum()))
+        """Return the objective without its penalty."""
+        square = (W * (self.P @ W)).sum()
+        cross = (W * (self.H @ B.T)).sum()
+        labels = float((B * (B @ self.N)).sum())
+        fit = float(square - 2 * self.alpha * cross)
+        return fit + self.alpha * (self.size - self.alpha * labels)
 
     def weights(self, B: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """W for a given B by one Newton step from D = diag(1/x), or by the reweighting when that is
-        no descent."""
+        """Return W for a fixed B by one Newton step from D = diag(1/x).
+
+        By the reweighting when that is no descent."""
         cross = self.alpha * (self.H @ B.T)
         W, factor = factored_step(self.P, cross, self.gamma, x)
         if factor is None:
             return W
-        value = self._of_weights(W, cross, x)
-        moved = BoxNewton.of_l21(factor, W, x, self.gamma, self.floor).step(self.damping)
-        moved = (np.bincount(self.group, moved, minlength=len(x)) / self.count)[self.group]
-        trial = reweighted_step(self.P, cross, self.gamma, moved)
-        if self._of_weights(trial, cross, moved) <= value:
+        value = self._value_at(W, cross, x)
+        x = BoxNewton.of_l21(factor, W, x, self.gamma, self.floor).step(self.damping)
+        x = (np.bincount(self.group, x, minlength=len(x)) / self.count)[self.group]
+        trial = reweighted_step(self.P, cross, self.gamma, x)
+        if self._value_at(trial, cross, x) <= value:
             self.damping = max(0.1 * self.damping, 1e-8)
             return trial
         self.damping = min(30 * self.damping, 1.0)
         return W
 
-    def _of_weights(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
-        """tr W'PW − 2 tr W'X'V + γ Σ h, where PW = X'V − γW/x."""
+    def _value_at(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
+        """Return tr W'PW − 2 tr W'X'V + γ Σ h, where PW = X'V − γW/x."""
         t = np.linalg.norm(W, axis=1)
-        return float(-(W * cross).sum() + self.gamma * (huber(t, self.floor) - t * t / x).sum())
+        penalty = (huber(t, self.floor) - t * t / x).sum()
+        return float(-(W * cross).sum() + self.gamma * penalty)
 
     def labels(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """B for a given W: each step raises tr BH'W + α/2 tr BNB'."""
+        """Return B for a fixed W: each step raises tr BH'W + α/2 tr BNB'."""
         cross = W.T @ self.H
         for _ in range(100):
             new = _orthonormal(cross + self.alpha * (B @ self.N))
-            change, B = np.abs(new - B).max(), new
+            change = np.abs(new - B).max()
+            B = new
             if change <= 1e-12:
                 break
         return B
 
 
 def _orthonormal(A: np.ndarray) -> np.ndarray:
-    """The nearest matrix with orthonormal rows: PQ' of the SVD A = PSQ'."""
+    """Return the nearest matrix with orthonormal rows: PQ' of the SVD A = PSQ'."""
     left, _, right = np.linalg.svd(A, full_matrices=False)
     return left @ right
 
 
 def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_matrix:
-    """Laplacian of the k-nearest-neighbour heat graph of the rows: `neighbours` (n × k row numbers;
-    −1: none), `squared` (n × k, d²), weight exp(−d²/t), t the mean d² of the directed edges (0:
-    weight 1), an edge if either end lists the other."""
+    """Return the Laplacian of the k-nearest-neighbour heat graph of the rows.
+
+    `neighbours` (n × k row numbers; −1: none), `squared` (n × k, d²), weight exp(−d²/t), t the mean
+    d² of the directed edges (0: weight 1), an edge if either end lists the other."""
     rows, place = np.nonzero(neighbours >= 0)
-    columns, d2 = neighbours[rows, place], squared[rows, place]
+    columns = neighbours[rows, place]
+    d2 = squared[rows, place]
     t = float(d2.mean()) if len(d2) else 0.0
-    return laplacian(
-        symmetric_edges(
-            rows, columns, np.exp(-d2 / t) if t > 0 else np.ones(len(d2)), len(neighbours)
-        )
-    )
+    weights = np.exp(-d2 / t) if t > 0 else np.ones(len(d2))
+    return laplacian(symmetric_edges(rows, columns, weights, len(neighbours)))

@@ -16,9 +16,10 @@ HALF = 0.5 * 10.0**-DECIMALS
 
 
 def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
-    """The estimate for one real variable `x` (n,) and `classes` (n,), each of two rows or more, in
-    O(n log n): neighbours on a line are neighbours in the sorted order. The standardised distances
-    are rounded to ten decimals: equal ones are equal."""
+    """Estimate the information of one real variable `x` (n,) and `classes` (n,), in O(n log n).
+
+    Each class has two rows or more. Neighbours on a line are neighbours in the sorted order. The
+    standardised distances are rounded to ten decimals: equal ones are equal."""
     spread = x.std()
     x = (x - x.mean()) / (spread if spread > 0 else 1.0)
     order = np.lexsort((x, classes))
@@ -29,35 +30,36 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
     values = x[order]
     neighbours = np.minimum(k, ends - starts - 1)
     radius = np.round(_kth_distance(values, starts, ends, neighbours), DECIMALS)
-    line, reach = (
-        np.sort(x),
-        np.maximum(radius - HALF, HALF),
-    )  # those nearer than the radius, or, where that is 0, at 0
-    inside = np.searchsorted(line, values + reach, "left") - np.searchsorted(
-        line, values - reach, "right"
-    )
-    return _estimate(len(x), neighbours, ends - starts, np.maximum(inside, 1))
+    # those nearer than the radius, or, where that is 0, at 0
+    reach = np.maximum(radius - HALF, HALF)
+    line = np.sort(x)
+    right = np.searchsorted(line, values + reach, "left")
+    left = np.searchsorted(line, values - reach, "right")
+    return _estimate(len(x), neighbours, ends - starts, np.maximum(right - left, 1))
 
 
 def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> float:
-    return max(
-        0.0, float(digamma(n) + digamma(k).mean() - digamma(same).mean() - digamma(inside).mean())
-    )
+    in_class = digamma(n) + digamma(k).mean() - digamma(same).mean()
+    return max(0.0, float(in_class - digamma(inside).mean()))
 
 
 def _kth_distance(
     values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: np.ndarray
 ) -> np.ndarray:
-    """Distance of each value to its k-th nearest other value in its own sorted run [start, end): of
-    the k + 1 windows of k + 1 sorted values that hold it, the one that reaches least far."""
+    """Return the distance of each value to its k-th nearest other value in its own sorted run.
+
+    The run is [start, end). Of the k + 1 windows of k + 1 sorted values that hold the value, it is
+    the one that reaches least far."""
     n = len(values)
-    at = np.arange(n)
+    places = np.arange(n)
     out = np.full(n, np.inf)
     for left in range(int(k.max()) + 1):
-        low, high = at - left, at - left + k
+        low = places - left
+        high = low + k
         v = np.flatnonzero((left <= k) & (low >= starts) & (high < ends))
-        reach = np.maximum(values[v] - values[low[v]], values[high[v]] - values[v])
-        out[v] = np.minimum(out[v], reach)
+        below = values[v] - values[low[v]]
+        above = values[high[v]] - values[v]
+        out[v] = np.minimum(out[v], np.maximum(below, above))
     return out
 
 
@@ -69,10 +71,12 @@ def select_jointly(
     count: int,
     constraints: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over
-    the standardised columns of `x`, rounded to ten decimals, until no candidate raises it by 1e-10.
-    Cost: count · v · n²; blocks of rows bound the memory."""
-    pool, reached = Pool(x.shape[1], count, constraints, TIE), 0.0
+    """Select greedily by the estimate of I((f, X_S); class).
+
+    Distances in the maximum norm over the standardised columns of `x`, rounded to ten decimals,
+    until no candidate raises it by 1e-10. Cost: count · v · n²; blocks of rows bound the memory."""
+    pool = Pool(x.shape[1], count, constraints, TIE)
+    reached = 0.0
 
     def revalue(pick: int, path: Path) -> np.ndarray:
         nonlocal reached
@@ -87,6 +91,7 @@ def select_jointly(
 def _joint_estimates(
     joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int
 ) -> np.ndarray:
+    """Return the estimate of every candidate together with the `joint` columns."""
     n, v = candidates.shape
     same = np.bincount(classes)[classes]
     neighbours = np.minimum(k, same - 1)
@@ -95,19 +100,21 @@ def _joint_estimates(
         rows = np.flatnonzero(classes == c)
         kth = int(neighbours[rows[0]])
         for start in range(0, len(rows), BLOCK):
-            some = rows[start : start + BLOCK]
-            base = np.zeros((len(some), n))
-            for j in range(joint.shape[1]):
-                np.maximum(base, np.abs(joint[some, j, None] - joint[None, :, j]), out=base)
-            for f in range(v):
-                distance = np.maximum(
-                    base, np.abs(candidates[some, f, None] - candidates[None, :, f])
-                )
-                kept = np.partition(distance[:, rows], kth, axis=1)[
-                    :, kth
-                ]  # the row itself is among them, at 0
-                radius = np.round(kept, DECIMALS)
+            block = rows[start : start + BLOCK]
+            base = np.zeros((len(block), n))
+            for column in joint.T:
+                np.maximum(base, _distances(column, block), out=base)
+            for f, column in enumerate(candidates.T):
+                distance = np.maximum(base, _distances(column, block))
+                # the row itself is among them, at 0
+                nearest = np.partition(distance[:, rows], kth, axis=1)
+                radius = np.round(nearest[:, kth], DECIMALS)
                 # radius 0: the rows equal to this one, as scikit-learn counts
-                inside[some, f] = (distance < np.maximum(radius - HALF, HALF)[:, None]).sum(axis=1)
+                reach = np.maximum(radius - HALF, HALF)
+                inside[block, f] = (distance < reach[:, None]).sum(axis=1)
     inside = np.maximum(inside, 1)
     return np.array([_estimate(n, neighbours, same, inside[:, f]) for f in range(v)])
+
+
+def _distances(column: np.ndarray, block: np.ndarray) -> np.ndarray:
+    return np.abs(column[block, None] - column[None, :])

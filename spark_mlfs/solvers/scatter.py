@@ -8,86 +8,104 @@ import numpy as np
 
 from ..kernels.sparse_counts import PairMoments, add_unstored
 
+ROUNDING = 4 * np.finfo(float).eps
+
 
 def class_scatter(
     count: np.ndarray, total: np.ndarray, square: np.ndarray, centre: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each, from counts, sums and squares of
-    classes that may share rows; μ is `centre`, or Σ n_c μ_c / Σ n_c. A feature that varies by less
-    than 1e-12 of its squares has neither."""
+    """Return Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each.
+
+    From counts, sums and squares of classes that may share rows; μ is `centre`, or Σ n_c μ_c / Σ
+    n_c. A feature that varies by less than 1e-12 of its squares has neither."""
     used = count > 0
-    n, total, square = count[used, None].astype(float), total[used], square[used]
+    n = count[used, None].astype(float)
+    total = total[used]
+    square = square[used]
+    rows = n.sum()
     mean = total / n
     if centre is None:
-        centre = total.sum(axis=0) / n.sum()
-    spread = square - total * mean
-    # a spread that is rounding noise of its own terms is zero: two equal values have no variance
-    spread = np.where(spread <= 4 * np.finfo(float).eps * square, 0.0, spread)
+        centre = total.sum(axis=0) / rows
+    spread = _without_noise(square - total * mean, square)
     squares = square.sum(axis=0)
-    varies = squares - total.sum(axis=0) ** 2 / n.sum() > 1e-12 * squares
-    return np.where(varies, (n * (mean - centre) ** 2).sum(axis=0), 0.0), np.where(
-        varies, spread.sum(axis=0), 0.0
-    )
+    varies = squares - total.sum(axis=0) ** 2 / rows > 1e-12 * squares
+    between = (n * (mean - centre) ** 2).sum(axis=0)
+    return np.where(varies, between, 0.0), np.where(varies, spread.sum(axis=0), 0.0)
+
+
+def _without_noise(spread: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """Return a spread as 0 where it is rounding noise of its own terms.
+
+    Two equal values have no variance."""
+    return np.where(spread <= ROUNDING * square, 0.0, spread)
 
 
 def stored_scatter(
     moments: PairMoments, centre: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`class_scatter`, from the pairs (feature, class) whose sums are not 0."""
-    rows, f = moments.rows.positive, moments.feature
-    n = rows[moments.group]
-    total, square, every = moments.total, moments.square, max(int(rows.sum()), 1)
-    mean, sums = total / n, moments.over(total)
-    centre = sums / every if centre is None else centre
-    spread = square - total * mean
-    spread = np.where(spread <= 4 * np.finfo(float).eps * square, 0.0, spread)
+    """Return `class_scatter`, from the pairs (feature, class) whose sums are not 0."""
+    class_rows = moments.rows.positive
+    n = class_rows[moments.group]
+    total = moments.total
+    square = moments.square
+    rows = max(int(class_rows.sum()), 1)
+    mean = total / n
+    sums = moments.over(total)
+    centre = sums / rows if centre is None else centre
+    spread = _without_noise(square - total * mean, square)
     squares = moments.over(square)
-    varies = squares - sums**2 / every > 1e-12 * squares
-    between = moments.over(n * (mean - centre[f]) ** 2) + (every - moments.over(n)) * centre**2
+    varies = squares - sums**2 / rows > 1e-12 * squares
+    stored = moments.over(n * (mean - centre[moments.feature]) ** 2)
+    between = stored + (rows - moments.over(n)) * centre**2
     return np.where(varies, between, 0.0), np.where(varies, moments.over(spread), 0.0)
 
 
 def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray]:
-    """(F,) the mean, over the labels with both values, of `floored_ratio` of the scatters of the
-    label's rows and of the others, and whether the feature varies: from the pairs (feature, label)
-    whose sums are not 0."""
-    rows, n = moments.rows, moments.rows.n
-    total, square = moments.all_total, moments.all_square
-    varies = square - total**2 / n > 1e-12 * square
-    both = (rows.distinct > 0) & (rows.distinct < n)
-    count = max(int(rows.labels[both].sum()), 1)
+    """Return (F,) the mean of `floored_ratio` over the labels with both values, and `varies`.
 
-    def noise(spread: np.ndarray, of: np.ndarray) -> np.ndarray:
-        return np.where(spread <= 4 * np.finfo(float).eps * of, 0.0, spread)
+    The ratio is that of the scatters of the label's rows and of the others; `varies` is whether the
+    feature does. From the pairs (feature, label) whose sums are not 0."""
+    rows = moments.rows
+    n = rows.n
+    total = moments.all_total
+    square = moments.all_square
+    varies = square - total**2 / n > 1e-12 * square
+    two_valued = (rows.distinct > 0) & (rows.distinct < n)
+    count = max(int(rows.labels[two_valued].sum()), 1)
 
     def ratio(
         p: np.ndarray, inside: tuple[Any, Any], outside: tuple[Any, Any], centre: np.ndarray
     ) -> np.ndarray:
-        within, between = np.zeros(()), np.zeros(())
-        for size, sums, squares in ((p, *inside), (n - p, *outside)):
+        """Return the ratio of p rows with the label, by sums and squares in- and outside."""
+        within = np.zeros(())
+        between = np.zeros(())
+        for size, (sums, squares) in zip((p, n - p), (inside, outside), strict=True):
             mean = sums / size
-            within = within + noise(squares - sums * mean, squares)
+            within = within + _without_noise(squares - sums * mean, squares)
             between = between + size * (mean - centre) ** 2
         return floored_ratio(between, within)
 
-    f, p = moments.feature, rows.positive[moments.group]
+    f = moments.feature
+    p = rows.positive[moments.group]
     used = (p > 0) & (p < n)
-    safe = np.where(used, p, 1)
-    outside = total[f] - moments.total, square[f] - moments.square
-    met = np.where(used, ratio(safe, (moments.total, moments.square), outside, total[f] / n), 0.0)
-    out = moments.over(met)
+    inside = (moments.total, moments.square)
+    outside = (total[f] - moments.total, square[f] - moments.square)
+    ratios = ratio(np.where(used, p, 1), inside, outside, total[f] / n)
+    out = moments.over(np.where(used, ratios, 0.0))
 
-    def unstored(some: slice) -> np.ndarray:
-        t, s = total[some, None], square[some, None]
-        return ratio(rows.distinct[both], (0.0, 0.0), (t, s), t / n)
+    def unstored(features: slice) -> np.ndarray:
+        sums = total[features, None]
+        squares = square[features, None]
+        return ratio(rows.distinct[two_valued], (0.0, 0.0), (sums, squares), sums / n)
 
-    add_unstored(out, rows, f, moments.group, moments.edges, unstored, both)
+    add_unstored(out, rows, f, moments.group, moments.edges, unstored, two_valued)
     return np.where(varies, out / count, 0.0), varies
 
 
 def floored_ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """numerator / denominator with the denominator floored at 1e-12·(numerator + denominator); 0/0
-    = 0."""
+    """Return numerator / denominator; 0/0 = 0.
+
+    The denominator is floored at 1e-12·(numerator + denominator)."""
     floor = 1e-12 * (numerator + denominator)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(numerator > 0, numerator / np.maximum(denominator, floor), 0.0)

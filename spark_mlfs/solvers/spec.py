@@ -46,16 +46,27 @@ class PowerSums:
     square: np.ndarray
 
     def scaled(self, offset: np.ndarray, scale: np.ndarray) -> PowerSums:
+        """Return the sums of (x − offset) / scale."""
         c = self.count[:, None]
         total = (self.total - c * offset) / scale
-        square = (self.square - 2 * offset * self.total + c * offset * offset) / (scale * scale)
+        square = self.square - 2 * offset * self.total + c * offset * offset
+        square = square / (scale * scale)
         return PowerSums(self.count, total, np.maximum(square, 0.0))
+
+    def standardised(self) -> PowerSums:
+        """Return the sums of x brought to mean 0 and variance 1."""
+        n = self.count.sum()
+        mean = self.total.sum(axis=0) / n
+        # from squares about the mean: adding before subtracting would lose what is small
+        c = self.count[:, None]
+        spread = (self.square - 2 * mean * self.total + c * mean * mean).sum(axis=0)
+        return self.scaled(mean, np.sqrt(np.maximum(spread, 0.0) / n))
 
 
 def spec_scores(
     sums: PowerSums, similarity: LabelsetSimilarity, criterion: str = "phi1", k: int | None = None
 ) -> np.ndarray:
-    """Scores (d,), larger is better: −phi1, −phi2 or phi3.
+    """Return scores (d,), larger is better: −phi1, −phi2 or phi3.
 
     `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same
     order; `k` eigenvalues used by phi3, counted with their multiplicity (None: the number of
@@ -64,15 +75,11 @@ def spec_scores(
     A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2,
     one that is constant there −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two
     rows share a label, `BudgetError`."""
-    n = sums.count.sum()
-    mean = sums.total.sum(axis=0) / n
-    # from squares about the mean: adding before subtracting would lose what is small
-    spread = (sums.square - 2 * mean * sums.total + sums.count[:, None] * mean * mean).sum(axis=0)
-    sums = sums.scaled(mean, np.sqrt(np.maximum(spread, 0.0) / n))
+    sums = sums.standardised()
     count = sums.count.astype(np.float64)
     degree = similarity.degrees(count)
-    live = (degree > 0) & (count > 0)
-    if not live.any():
+    has_edges = (degree > 0) & (count > 0)
+    if not has_edges.any():
         raise DataError(
             "no two rows share a label: the similarity graph has no edge and SPEC is not defined "
             "on it"
@@ -83,80 +90,99 @@ def spec_scores(
     # rounding noise
     noise = FLAT * degree @ (sums.square + count[:, None])
     flat = energy <= noise
-    shift = (degree @ sums.total) / weight.sum()
     if criterion == "phi1":
         centred, centred_energy = sums, energy
     else:
+        shift = (degree @ sums.total) / weight.sum()
         centred = sums.scaled(shift, np.ones_like(shift))
         centred_energy = degree @ centred.square
         flat = flat | (centred_energy <= np.maximum(noise, FLAT * energy))
     if criterion == "phi3":
-        gain = _leading(centred, similarity, degree, live, k or similarity.members.shape[1])
-        flat = flat | (
-            gain <= FLAT * FLAT * energy
-        )  # ξ₁ itself leaves the square of rounding noise
+        k = k or similarity.members.shape[1]
+        gain = _leading(centred, similarity, degree, has_edges, k)
+        # ξ₁ itself leaves the square of rounding noise
+        flat = flat | (gain <= FLAT * FLAT * energy)
         return np.where(flat, 0.0, gain / np.where(flat, 1.0, energy))
-    rest = similarity.self_similarity @ centred.square
+    with_itself = similarity.self_similarity @ centred.square
     joined = np.zeros(sums.total.shape[1])
     for rows, s in similarity.blocks():
         joined += (centred.total[rows] * (s @ centred.total)).sum(axis=0)
-    phi = (centred_energy - joined + rest) / np.where(flat, 1.0, centred_energy)
+    phi = (centred_energy - joined + with_itself) / np.where(flat, 1.0, centred_energy)
     return np.where(flat, WORST, -phi)
 
 
 def _leading(
-    sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int
+    sums: PowerSums,
+    similarity: LabelsetSimilarity,
+    degree: np.ndarray,
+    has_edges: np.ndarray,
+    k: int,
 ) -> np.ndarray:
-    """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes
-    D^½1 out."""
-    at = np.flatnonzero(live)
-    c, d = sums.count[at].astype(np.float64), degree[at]
-    own = similarity.self_similarity[at]
-    total, square = sums.total[at], sums.square[at]
-    if 16 * len(at) ** 2 > TABLE_BYTES:
-        told = f"phi3 needs the eigenvectors of {len(at)} labelsets, {16 * len(at) ** 2 >> 20} MiB"
+    """Return Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)².
+
+    x is centred by degree, which takes D^½1 out."""
+    labelsets = np.flatnonzero(has_edges)
+    m = len(labelsets)
+    if 16 * m**2 > TABLE_BYTES:
+        size = 16 * m**2 >> 20
         raise BudgetError(
-            f"{told}; the budget is {TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2"
+            f"phi3 needs the eigenvectors of {m} labelsets, {size} MiB; the budget is "
+            f"{TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2"
         )
-    inner = np.sort(
-        np.repeat(1 + own / d, np.minimum(c.astype(np.int64) - 1, k))
-    )  # at most k of each can matter
+    c = sums.count[labelsets].astype(np.float64)
+    d = degree[labelsets]
+    self_similarity = similarity.self_similarity[labelsets]
+    total = sums.total[labelsets]
+    of_zero_sums = 1 + self_similarity / d
+    multiplicity = np.minimum(c.astype(np.int64) - 1, k)  # at most k of each can matter
+    inner = np.sort(np.repeat(of_zero_sums, multiplicity))
+    adjacency = similarity.similarity(labelsets, labelsets)
     root = np.sqrt(c / d)
-    adjacency = similarity.similarity(at, at)
     adjacency *= root[:, None]
     adjacency *= root
-    adjacency[np.diag_indices_from(adjacency)] -= own / d
-    wanted = min(k, len(at))
+    adjacency[np.diag_indices_from(adjacency)] -= self_similarity / d
+    gamma, vectors, cut = _up_to(adjacency, inner, k)
+    used = gamma <= cut
+    scaled = np.sqrt(d / c)[:, None] * total
+    projected = vectors[:, used].T @ scaled
+    of_constants = (2 - gamma[used]) @ (projected * projected)
+    within = of_zero_sums <= cut
+    spread = np.maximum(sums.square[labelsets] - total * total / c[:, None], 0.0)
+    return of_constants + ((1 - self_similarity / d) * d)[within] @ spread[within]
+
+
+def _up_to(
+    adjacency: np.ndarray, inner: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the smallest eigenvalues and vectors, and the end of the eigenspace of the k-th.
+
+    The k-th is that of all eigenvalues, the `inner` ones included."""
+    m = len(adjacency)
+    count = min(k, m)
     while True:
-        extra = min(wanted + 8, len(at))
+        extra = min(count + 8, m)
         gamma, vectors = _smallest(adjacency, extra)
         merged = np.sort(np.concatenate([gamma, inner]))
         cut = merged[min(k, len(merged)) - 1] + EIGENSPACE
-        if gamma[-1] > cut or extra == len(at):
-            break
-        wanted = 2 * extra
-    used = gamma <= cut
-    projected = vectors[:, used].T @ (np.sqrt(d / c)[:, None] * total)
-    out = (2 - gamma[used]) @ (projected * projected)
-    within = 1 + own / d <= cut
-    spread = np.maximum(square - total * total / c[:, None], 0.0)
-    return out + ((1 - own / d) * d)[within] @ spread[within]
+        if gamma[-1] > cut or extra == m:
+            return gamma, vectors, cut
+        count = 2 * extra
 
 
-def _smallest(adjacency: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `wanted` smallest eigenvalues of I − adjacency, ascending, with orthonormal
-    eigenvectors."""
+def _smallest(adjacency: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the `count` smallest eigenvalues of I − adjacency, ascending.
+
+    With them come orthonormal eigenvectors."""
     m = len(adjacency)
-    if m <= DENSE_EIGEN or wanted > m // 4:
-        beta, vectors = linalg.eigh(
-            adjacency, subset_by_index=(m - wanted, m - 1), check_finite=False
-        )
+    if m <= DENSE_EIGEN or count > m // 4:
+        largest = (m - count, m - 1)
+        beta, vectors = linalg.eigh(adjacency, subset_by_index=largest, check_finite=False)
     else:
         operator = LinearOperator((m, m), matvec=lambda v: adjacency @ v, dtype=np.float64)
         start = 1 + 0.5 * np.cos(np.arange(m))  # fixed, so that one input has one answer
-        beta, vectors = eigsh(
-            operator, k=wanted, which="LA", v0=start, ncv=min(m, max(4 * wanted, 64)), tol=0
-        )
+        ncv = min(m, max(4 * count, 64))
+        beta, vectors = eigsh(operator, k=count, which="LA", v0=start, ncv=ncv, tol=0)
         order = np.argsort(beta)
-        beta, vectors = beta[order], vectors[:, order]
+        beta = beta[order]
+        vectors = vectors[:, order]
     return (1 - beta)[::-1], vectors[:, ::-1]

@@ -70,8 +70,10 @@ UNCONSTRAINED = PickConstraints()
 
 
 class Units:
-    """Selection units, features or groups (indexed by first member): `price`, `size` (v,) of the
-    unit at a place, `ungrouped` (v,) whether a feature is in no group."""
+    """Selection units, features or groups, each at the place of its first member.
+
+    `price`, `size` (v,) of the unit at a place, `ungrouped` (v,) whether a feature is in no
+    group."""
 
     def __init__(self, count: int, constraints: PickConstraints) -> None:
         self.groups = [np.array(sorted(group.members)) for group in constraints.groups]

@@ -275,10 +275,11 @@ def test_a_row_that_shrank_too_far_comes_back():
     dropped = W.copy()
     strongest = int(np.argmax(np.linalg.norm(W, axis=1)))
     dropped[strongest] *= 1e-12
-    before = state.objective(dropped, np.linalg.norm(dropped, axis=1))
-    _back, norms, after = state.bring_back(dropped, np.linalg.norm(dropped, axis=1))
-    assert norms[strongest] > 1e-3 and after < before
-    assert state.bring_back(W, np.linalg.norm(W, axis=1)) is None
+    norms = np.linalg.norm(dropped, axis=1)
+    before = state.objective(dropped, norms)
+    brought = state.bring_back(l21._Iterate(dropped, norms, before))
+    assert brought.t[strongest] > 1e-3 and brought.value < before
+    assert state.bring_back(l21._Iterate(W, np.linalg.norm(W, axis=1), 0.0)) is None
 
 
 def test_honest_about_running_out(case):
