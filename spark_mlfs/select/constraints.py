@@ -1,5 +1,4 @@
-"""Constraints of a selection: features that must be in it and that may not, features that go
-together, what features cost.
+"""Constraints of a selection: what must be in it or may not, groups, costs and a budget.
 
 ``include``   they are picked first and rank first, in the order they are listed. A greedy method
               conditions on them: every further pick, and the column ``gain`` of the ranking, is the
@@ -17,7 +16,7 @@ together, what features cost.
               left out, and so is what follows it. A group with an included feature is included, an
               excluded feature is taken out of its group.
 ``costs``     of every feature, positive: the next pick is the feature (or group) of the most gain
-              per cost. One that gains nothing is not picked. The column ``cost`` tells them.
+              per cost. One that gains nothing is not picked. The column ``cost`` has them.
 ``budget``    what the selection may cost. What it cannot pay is passed over. In the end the total
               gain is compared with that of the best single feature (or group) the budget pays,
               which takes the place of all others where it gains more. For a monotone submodular
@@ -25,11 +24,10 @@ together, what features cost.
               & Guestrin, "A note on the budgeted maximization of submodular functions", 2005); no
               criterion here is promised to be one. K is a further bound, where it is set.
 
-``penalties`` what the penalty of each feature is multiplied by, 1 where nothing is said, in the
-methods that have one for each:
-              ridge, lasso, elastic-net, mssl, forward. 0: it is never shrunk away, and the others
-              are solved given it; so is what is included, whatever stands here. The column
-              ``penalty`` tells them.
+``penalties`` multiply the penalty of each feature, by 1 where none is listed, in the methods that
+              have one for each: ridge, lasso, elastic-net, mssl, forward. 0: it is never shrunk
+              away, and the others are solved given it; so is what is included, whatever stands
+              here. The column ``penalty`` has them.
 
 Features are listed by name, by a pattern of names (``title_*``; * any text, ? one character, [ab]
 one of them; a name that exists is no pattern) or by place from 0. Costs and penalties are a list,
@@ -97,96 +95,110 @@ class Constraints:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Constraints | None:
-        """The constraints of the values of `PARAMETERS`, None where there are none;
-        `ParameterError` for a wrong one."""
-        given = {p.name: p.accept(values.get(p.name)) for p in PARAMETERS}
-        if given["budget"] is not None and not given["costs"]:
+        """Make the constraints of the values of `PARAMETERS`, None where there are none.
+
+        Raises `ParameterError` for a wrong value."""
+        accepted = {p.name: p.accept(values.get(p.name)) for p in PARAMETERS}
+        budget = accepted.pop("budget")
+        if budget is not None and not accepted["costs"]:
             raise ParameterError(
                 "a budget needs costs: give what every feature costs, such as costs={'*': 1}"
             )
-        if not any(given.values()):
+        if not any(accepted.values()):
             return None
-        budget = given.pop("budget")
-        held: dict[str, Any] = {
-            name: tuple(v.items() if isinstance(v, Mapping) else v or ())
-            for name, v in given.items()
-        }
-        held["groups"] = tuple((name, tuple(listed)) for name, listed in held["groups"])
-        return Constraints(budget=budget, **held)
+        fields: dict[str, Any] = {}
+        for name, value in accepted.items():
+            items = value.items() if isinstance(value, Mapping) else value
+            fields[name] = tuple(items or ())
+        fields["groups"] = tuple((name, tuple(members)) for name, members in fields["groups"])
+        return Constraints(budget=budget, **fields)
 
     def check(self, method: Method, rule: str | None) -> None:
-        """`ParameterError` where the method, or the rule that says which features are kept, cannot
-        be held to them."""
+        """Raise `ParameterError` where the method, or a rule, cannot be held to them."""
         if self.penalties and not method.penalised:
-            able = ", ".join(name for name, each in METHODS.items() if each.penalised)
+            able = ", ".join(name for name, other in METHODS.items() if other.penalised)
             raise ParameterError(
                 f"{method.name} has no penalty of each feature: leave penalties out, or take one "
                 f"of {able}"
             )
-        for what, asked in (
-            ("include", self.include),
-            ("groups", self.groups),
-            ("costs", self.costs),
-        ):
-            if asked and method.greedy and not method.conditions:
+        lists = {"include": self.include, "groups": self.groups, "costs": self.costs}
+        for name, values in lists.items():
+            if values and method.greedy and not method.conditions:
                 raise ParameterError(
-                    f"{method.name} picks one by one in a way of its own: leave {what} out, or "
+                    f"{method.name} picks one by one in a way of its own: leave {name} out, or "
                     "take another"
                 )
-            if asked and rule is not None and what != "include":
-                told = f"{rule} judges features one by one and takes no {what}"
-                raise ParameterError(f"{told}: leave {what} out, or keep a number of features")
+            if values and rule is not None and name != "include":
+                raise ParameterError(
+                    f"{rule} judges features one by one and takes no {name}: leave {name} out, or "
+                    "keep a number of features"
+                )
 
     def resolve(self, names: Sequence[str]) -> Resolved:
-        """The same by places among features of these names; `ParameterError` for a feature that the
-        data do not have."""
+        """Find the listed features by their places among `names`.
+
+        Raises `ParameterError` for a feature that the data do not have."""
         place = {name: i for i, name in enumerate(names)}
-        include, exclude = (
-            places("include", self.include, place),
-            set(places("exclude", self.exclude, place)),
-        )
+        include = places("include", self.include, place)
+        exclude = set(places("exclude", self.exclude, place))
         both = sorted(exclude.intersection(include))
         if both:
             raise ParameterError(
                 f"feature {names[both[0]]!r} is both included and excluded: list it in one of the "
                 "two"
             )
-        groups: dict[str, tuple[int, ...]] = {}
-        owner: dict[int, str] = {}
-        for name, listed in self.groups:
-            members = [f for f in places(f"groups: {name}", listed, place) if f not in exclude]
-            for f in members:
-                if f in owner:
-                    raise ParameterError(
-                        f"feature {names[f]!r} is in the groups {owner[f]!r} and {name!r}: leave "
-                        "it in one"
-                    )
-                owner[f] = name
-            groups[name] = tuple(sorted(members))
-        whole: dict[int, None] = {}
+        groups = self._groups(names, place, exclude)
+        owner = {f: members for members in groups.values() for f in members}
+        with_groups: dict[int, None] = {}
         for f in include:
-            whole.update(dict.fromkeys((f, *groups.get(owner.get(f, ""), ()))))
-        groups = {name: members for name, members in groups.items() if members}
-        costs = _by_feature("costs", self.costs, names, place) if self.costs else None
-        penalties = (
-            _by_feature("penalties", self.penalties, names, place, 1.0) if self.penalties else None
-        )
+            with_groups.update(dict.fromkeys((f, *owner.get(f, ()))))
+        costs = None
+        if self.costs:
+            costs = _by_feature("costs", self.costs, names, place)
+        penalties = None
+        if self.penalties:
+            penalties = _by_feature("penalties", self.penalties, names, place, 1.0)
         out = Resolved(
-            tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget, penalties, len(names)
+            tuple(with_groups),
+            tuple(sorted(exclude)),
+            {name: members for name, members in groups.items() if members},
+            costs,
+            self.budget,
+            penalties,
+            len(names),
         )
         if self.budget is not None and out.left < 0:
-            told = (
+            raise ParameterError(
                 f"the included features cost {self.budget - out.left:g}, more than the budget "
-                f"of {self.budget:g}"
+                f"of {self.budget:g}: raise it, or include fewer"
             )
-            raise ParameterError(f"{told}: raise it, or include fewer")
         return out
+
+    def _groups(
+        self, names: Sequence[str], place: Mapping[str, int], exclude: set[int]
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the places of each group's members; `ParameterError` for one in two groups."""
+        groups: dict[str, tuple[int, ...]] = {}
+        group_of: dict[int, str] = {}
+        for name, features in self.groups:
+            members = [f for f in places(f"groups: {name}", features, place) if f not in exclude]
+            for f in members:
+                if f in group_of:
+                    raise ParameterError(
+                        f"feature {names[f]!r} is in the groups {group_of[f]!r} and {name!r}: "
+                        "leave it in one"
+                    )
+                group_of[f] = name
+            groups[name] = tuple(sorted(members))
+        return groups
 
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """Constraints by places among all d features: `include` in their order with whole groups,
-    `exclude` ascending, `groups` by name, `costs` and `penalties` (d,); `width` is d."""
+    """Constraints by places among all d features.
+
+    `include` in their order with whole groups, `exclude` ascending, `groups` by name, `costs` and
+    `penalties` (d,); `width` is d."""
 
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
@@ -198,8 +210,7 @@ class Resolved:
 
     @property
     def shrinkage(self) -> np.ndarray | None:
-        """(d,) what a method multiplies the penalty of each feature by, 0 of the included ones;
-        None where that is 1 of all."""
+        """The factor (d,) of each feature's penalty, 0 of the included ones; None: 1 of all."""
         if self.penalties is None and not self.include:
             return None
         out = np.ones(self.width) if self.penalties is None else self.penalties.copy()
@@ -214,10 +225,11 @@ class Resolved:
         return self.budget - float(self.costs[list(self.include)].sum())
 
     def named(self, names: Sequence[str]) -> dict[str, Any]:
-        lists = {"include": self.include, "exclude": self.exclude}
-        out: dict[str, Any] = {
-            what: [names[i] for i in listed] for what, listed in lists.items() if listed
-        }
+        out: dict[str, Any] = {}
+        if self.include:
+            out["include"] = [names[i] for i in self.include]
+        if self.exclude:
+            out["exclude"] = [names[i] for i in self.exclude]
         if self.groups:
             out["groups"] = {
                 name: [names[i] for i in members] for name, members in self.groups.items()
@@ -227,7 +239,7 @@ class Resolved:
         return out
 
     def allowed(self, varying: np.ndarray) -> np.ndarray:
-        """The varying features that a method may see."""
+        """Return the varying features that a method may see."""
         out = np.setdiff1d(varying, np.array(self.exclude, int))
         if not len(out):
             raise ParameterError(
@@ -236,33 +248,36 @@ class Resolved:
         return out
 
     def visible_after_screen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """Return the features that a method behind a filter sees, ascending: with the `survivors`
-        their groups, and the included features."""
-        some = set(survivors.tolist())
-        groups = [
-            f for members in self.groups.values() if some.intersection(members) for f in members
-        ]
-        return np.intersect1d([*some, *groups, *self.include], varying)
+        """Return the features that a method behind a screen sees, ascending.
+
+        With the `survivors` their groups, and the included features."""
+        passed = set(survivors.tolist())
+        visible = passed.union(self.include)
+        for members in self.groups.values():
+            if not passed.isdisjoint(members):
+                visible.update(members)
+        return np.intersect1d([*visible], varying)
 
     def terms(self, varying: np.ndarray, norm: bool) -> PickConstraints:
-        """Return the constraints on the picks, by the places of the features that a method sees. A
-        constant feature has nothing to condition on."""
+        """Return the constraints on the picks, by the places of the features that a method sees.
+
+        A constant feature has nothing to condition on."""
         included = set(self.include)
-        groups = [
-            Group(
-                members, 0.0 if self.costs is None else float(self.costs[list(members)].sum()), name
-            )
-            for name, members in self.groups.items()
-            if not included.intersection(members)
-        ]
+        groups = []
+        for name, members in self.groups.items():
+            if included.isdisjoint(members):
+                cost = 0.0 if self.costs is None else float(self.costs[list(members)].sum())
+                groups.append(Group(members, cost, name))
         costs = None if self.costs is None else tuple(map(float, self.costs))
         return PickConstraints(self.include, tuple(groups), costs, self.left, norm).among(varying)
 
     def arrange(
         self, scores: Scores, order: np.ndarray, varying: np.ndarray, norm: bool
     ) -> np.ndarray:
-        """The ranking of all features, from that without constraints: the included first, then what
-        was picked or bought, then the others; groups side by side, without the excluded."""
+        """Return the ranking of all features, from `order`, that without constraints.
+
+        The included first, then what was picked or bought, then the others; groups side by side,
+        without the excluded."""
         path = scores.budget_path or scores.path
         picks = [] if path is None else varying[path.picks].tolist()
         owner = self.owner
@@ -271,44 +286,43 @@ class Resolved:
             placed[f] = None
             if f in owner and owner.get(following) is not owner[f]:
                 placed.update(dict.fromkeys(owner[f]))  # members that are constant
-        rest = order[~np.isin(order, [*placed, *self.exclude])]
+        remaining = order[~np.isin(order, [*placed, *self.exclude])]
         if self.groups or self.costs is not None:
-            rest = self._by_unit(rest, scores, varying, norm)
-        return np.concatenate([np.array(list(placed), int), rest])
+            remaining = self._by_unit(remaining, scores, varying, norm)
+        return np.concatenate([np.array(list(placed), int), remaining])
 
     @property
     def owner(self) -> dict[int | None, tuple[int, ...]]:
-        """The members of its group, for every feature in one."""
+        """The members of the group of every feature that is in one."""
         return {f: members for members in self.groups.values() for f in members}
 
     def _by_unit(
-        self, rest: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool
+        self, remaining: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool
     ) -> np.ndarray:
-        """The features that were not picked, by the worth of their units, or by that per cost where
-        it is positive; those the method does not see behind them, in their order; groups side by
-        side."""
-        units, owner = (
-            Units(len(varying), self.terms(varying, norm).with_gains(scores.joint)),
-            self.owner,
-        )
-        open_ = np.isin(varying, rest)
+        """Order the features that were not picked by the gain of their units.
+
+        By the gain per cost where it is positive. Features that the method does not see follow in
+        their order; groups side by side."""
+        units = Units(len(varying), self.terms(varying, norm).with_gains(scores.joint))
+        owner = self.owner
+        unpicked = np.isin(varying, remaining)
         if scores.constant is not None:
-            open_[scores.constant] = False
-        worth, standing = units.group_gain(scores.values), np.flatnonzero(units.with_open(open_))
-        value = worth[standing]
+            unpicked[scores.constant] = False
+        open_units = np.flatnonzero(units.with_open(unpicked))
+        gain = units.group_gain(scores.values)[open_units]
         if units.price is not None:
-            value = np.where(value > 0, value / units.price[standing], value)
+            gain = np.where(gain > 0, gain / units.price[open_units], gain)
         out: dict[int, None] = {}
-        for at in standing[by_score(value)]:
-            members = varying[units.members(int(at), scores.values)].tolist()
+        for unit in open_units[by_score(gain)]:
+            members = varying[units.members(int(unit), scores.values)].tolist()
             out.update(dict.fromkeys((*members, *owner.get(members[0], ()))))
-        for f in rest.tolist():
+        for f in remaining.tolist():
             if f not in out:
                 out.update(dict.fromkeys(owner.get(f, (f,))))
         return np.array(list(out), int)
 
     def columns(self, width: int) -> dict[str, np.ndarray]:
-        """Columns of the ranking, (d,) by feature."""
+        """Return columns of the ranking, (d,) by feature."""
         out: dict[str, np.ndarray] = {}
         if self.groups:
             out["group"] = np.full(width, None, object)
@@ -316,7 +330,8 @@ class Resolved:
                 out["group"][list(members)] = name
         if self.costs is not None:
             out["cost"] = self.costs
-        if self.penalties is not None and (shrinkage := self.shrinkage) is not None:
+        shrinkage = self.shrinkage
+        if self.penalties is not None and shrinkage is not None:
             out["penalty"] = shrinkage
         return out
 
@@ -324,90 +339,97 @@ class Resolved:
 def kept_rows(
     groups: Sequence[str | None], count: int, columns: Mapping[str, int], auto: bool
 ) -> int:
-    """How many rows of a ranking, of the column ``group``, are kept where the best `count` features
-    were asked for, each of the `columns` one, without a group that would pass it; or with `auto` so
-    many rows, which were found to be enough, and what is left of the last one's group."""
+    """Return how many rows of a ranking are kept, by its column ``group``, for `count` features.
+
+    Each of the `columns` is one feature, and a group that would pass the count is left out. With
+    `auto`, `count` rows were found to be enough, and what remains of the last one's group is kept,
+    too."""
     if not auto:  # a row that goes on with one of the columns is no further feature
-        new = [
-            at
-            for at, group in enumerate(groups)
-            if group not in columns or at == 0 or group != groups[at - 1]
+        first_rows = [
+            row
+            for row, group in enumerate(groups)
+            if group not in columns or row == 0 or group != groups[row - 1]
         ]
-        count = new[count] if count < len(new) else len(groups)
-    while (
-        0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]
-    ):
-        count += 1 if auto else -1
+        count = first_rows[count] if count < len(first_rows) else len(groups)
+    step = 1 if auto else -1
+    while 0 < count < len(groups) and groups[count] is not None:
+        if groups[count] != groups[count - 1]:
+            break
+        count += step
     return count
 
 
 def _by_feature(
-    what: str,
+    setting: str,
     listed: tuple[Any, ...],
     names: Sequence[str],
     place: Mapping[str, int],
     default: float = np.nan,
 ) -> np.ndarray:
-    """(d,) the number of each feature, from one for each or those by name and pattern;
-    `ParameterError` where one has none, and there is no `default`."""
+    """Return the number (d,) of each feature, from one for each or those by name and pattern.
+
+    Raises `ParameterError` where a feature has none, and there is no `default`."""
     if not isinstance(listed[0], tuple):
         if len(listed) != len(names):
             raise ParameterError(
-                f"{what}: {len(listed)} numbers for {len(names)} features; give one for each, or "
-                "by name"
+                f"{setting}: {len(listed)} numbers for {len(names)} features; give one for each, "
+                "or by name"
             )
         return np.array(listed, float)
     out = np.full(len(names), default)
     for name, number in reversed(listed):  # the first pattern stays
         if name not in place:
-            out[places(what, (name,), place)] = number
+            out[places(setting, (name,), place)] = number
     for name, number in listed:
         if name in place:
             out[place[name]] = number
     free = np.flatnonzero(np.isnan(out))
     if len(free):
+        others = f", nor have {len(free) - 1} others" if len(free) > 1 else ""
         raise ParameterError(
-            f"{what}: {names[free[0]]!r} has none" + (f", nor have {len(free) - 1} others" if len(free) > 1 else "")
-            + "; give each one, or '*' for all others"
-        )  # fmt: skip
+            f"{setting}: {names[free[0]]!r} has none{others}; give each one, or '*' for all others"
+        )
     return out
 
 
-def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
-    """The places of the features that are listed under `what`, each once, in their order; those of
-    a pattern in the data's."""
+def places(setting: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
+    """Return the places of the features that a setting lists, each once, in their order.
+
+    Those of a pattern are in the order of the data."""
     out: dict[int, None] = {}
-    for each in listed:
-        if isinstance(each, int):
-            if each >= len(place):
+    for feature in listed:
+        if isinstance(feature, int):
+            if feature >= len(place):
                 raise ParameterError(
-                    f"{what}: there is no feature {each}: they are numbered from 0 to "
+                    f"{setting}: there is no feature {feature}: they are numbered from 0 to "
                     f"{len(place) - 1}"
                 )
-            out[each] = None
-        elif each in place:
-            out[place[each]] = None
+            out[feature] = None
+        elif feature in place:
+            out[place[feature]] = None
         else:
-            pattern = any(sign in each for sign in "*?[")
-            if (
-                pattern and len(each) > MAX_PATTERN
-            ):  # its translation takes the square of its length
-                said = f"a pattern of {len(each)} characters, {each[:20]!r} and on"
-                raise ParameterError(f"{what}: {said}; give at most {MAX_PATTERN}")
-            matches = re.compile(translate(each)).match if pattern else None
-            found = [i for name, i in place.items() if matches(name)] if matches else []
-            if not found:
-                near = (
-                    get_close_matches(each, list(place)[:20_000], n=1, cutoff=0.5)
-                    if len(each) <= 80
-                    else []
-                )
-                hint = (
-                    f"did you mean {near[0]!r}?"
-                    if near
-                    else f"they are named like {next(iter(place))[:80]!r}"
-                )
-                kind = "pattern matches no feature" if pattern else "data have no feature"
-                raise ParameterError(f"{what}: the {kind} {each[:80]!r}; {hint}")
-            out.update(dict.fromkeys(found))
+            out.update(dict.fromkeys(_matches(setting, feature, place)))
     return list(out)
+
+
+def _matches(setting: str, pattern: str, place: Mapping[str, int]) -> list[int]:
+    """Return the places of the names that a pattern matches; `ParameterError` if there are none."""
+    is_pattern = any(sign in pattern for sign in "*?[")
+    if is_pattern:
+        if len(pattern) > MAX_PATTERN:  # its translation takes the square of its length
+            raise ParameterError(
+                f"{setting}: a pattern of {len(pattern)} characters, {pattern[:20]!r} and on; "
+                f"give at most {MAX_PATTERN}"
+            )
+        matches = re.compile(translate(pattern)).match
+        positions = [i for name, i in place.items() if matches(name)]
+        if positions:
+            return positions
+    near: list[str] = []
+    if len(pattern) <= 80:
+        near = get_close_matches(pattern, list(place)[:20_000], n=1, cutoff=0.5)
+    hint = f"they are named like {next(iter(place))[:80]!r}"
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    kind = "pattern matches no feature" if is_pattern else "data have no feature"
+    raise ParameterError(f"{setting}: the {kind} {pattern[:80]!r}; {hint}")

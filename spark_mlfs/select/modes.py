@@ -34,10 +34,11 @@ class Mode:
 
 @dataclass(frozen=True)
 class Setting:
-    """Something modes go by, or every selection: `parameter` as the estimators have it; `key` in
-    [selection] and, with dashes, as a flag, None where the run sets it (the seed); `metavar` of the
-    flag; `besides`, what else it means to an estimator; `of_models`, whether only saved models know
-    it."""
+    """A setting that modes go by, or every selection.
+
+    `parameter` as the estimators have it; `key` in [selection] and, with dashes, as a flag, None
+    where the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an
+    estimator; `of_models`, whether only saved models know it."""
 
     parameter: Parameter
     key: str | None
@@ -67,84 +68,124 @@ class Setting:
     @property
     def other_levels(self) -> dict[str, float]:
         """The modes whose level it is by another default than its own, and that."""
-        return {name: level for name in self.level_of if (level := MODES[name].level) is not None}
+        levels = {name: MODES[name].level for name in self.level_of}
+        return {name: level for name, level in levels.items() if level is not None}
 
 
-MODES = {
-    mode.name: mode
-    for mode in (
-        Mode(DEFAULT, ("num_top_features",)),
-        Mode("percentile", ("percentile",)),
-        *(
-            Mode(rate, (rate, "combination"), None, "p_value", "G-tests with every label", f"depend on a label by {tests}")
-            for rate, tests in (
-                ("fpr", "a G-test"),
-                ("fdr", "G-tests at a false discovery rate"),
-                ("fwe", "G-tests at a family-wise error"),
-            )
-        ),
-        Mode(
-            "knockoffs", ("fdr", "selection_seed"), 0.1, "knockoff", "methods that finish on the "
-                "Gram matrix",
-            "stand out against their knockoffs",
-        ),
-        Mode(
-            "stability", ("stability_threshold", "num_top_features", "selection_seed"), None, "frequency",
-            "among the --num-top-features best in most half-samples", "are chosen in most "
-                "half-samples",
-        ),
-    )
-}  # fmt: skip
+_G_TESTS = "G-tests with every label"
+_MODES = (
+    Mode(DEFAULT, ("num_top_features",)),
+    Mode("percentile", ("percentile",)),
+    Mode("fpr", ("fpr", "combination"), None, "p_value", _G_TESTS, "depend on a label by a G-test"),
+    Mode(
+        "fdr",
+        ("fdr", "combination"),
+        None,
+        "p_value",
+        _G_TESTS,
+        "depend on a label by G-tests at a false discovery rate",
+    ),
+    Mode(
+        "fwe",
+        ("fwe", "combination"),
+        None,
+        "p_value",
+        _G_TESTS,
+        "depend on a label by G-tests at a family-wise error",
+    ),
+    Mode(
+        "knockoffs",
+        ("fdr", "selection_seed"),
+        0.1,
+        "knockoff",
+        "methods that finish on the Gram matrix",
+        "stand out against their knockoffs",
+    ),
+    Mode(
+        "stability",
+        ("stability_threshold", "num_top_features", "selection_seed"),
+        None,
+        "frequency",
+        "among the --num-top-features best in most half-samples",
+        "are chosen in most half-samples",
+    ),
+)
+MODES = {mode.name: mode for mode in _MODES}
 
-SETTINGS = {
-    setting.name: setting
-    for setting in (
-        Setting(
-            Parameter("num_top_features", 50, Integer(1, word=AUTO), "features to keep; auto: as "
-                "few as forward finds enough"),
-            "num_top_features", "K", "; K of stability; most picks of a greedy method; at most all",
+_SETTINGS = (
+    Setting(
+        Parameter(
+            "num_top_features",
+            50,
+            Integer(1, word=AUTO),
+            "features to keep; auto: as few as forward finds enough",
         ),
-        Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
-        Setting(Parameter("fpr", 0.05, _RATE, "largest p-value of a kept feature"), "fpr"),
-        Setting(Parameter("fdr", 0.05, _RATE, "expected share of false features among the kept"), "fdr"),
-        Setting(Parameter("fwe", 0.05, _RATE, "probability of keeping any false feature"), "fwe"),
-        Setting(
-            Parameter("combination", "cauchy", Choice(COMBINATIONS), "how a feature's p-values "
-                "with each label become one"),
-            "combination", "HOW",
+        "num_top_features",
+        "K",
+        "; K of stability; most picks of a greedy method; at most all",
+    ),
+    Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
+    Setting(Parameter("fpr", 0.05, _RATE, "largest p-value of a kept feature"), "fpr"),
+    Setting(
+        Parameter("fdr", 0.05, _RATE, "expected share of false features among the kept"), "fdr"
+    ),
+    Setting(Parameter("fwe", 0.05, _RATE, "probability of keeping any false feature"), "fwe"),
+    Setting(
+        Parameter(
+            "combination",
+            "cauchy",
+            Choice(COMBINATIONS),
+            "how a feature's p-values with each label become one",
         ),
-        Setting(
-            Parameter(
-                "stability_threshold", 0.6, Number(0.5, 1, above=True),
-                "share of the half-samples that must choose a kept feature",
-            ),
+        "combination",
+        "HOW",
+    ),
+    Setting(
+        Parameter(
             "stability_threshold",
+            0.6,
+            Number(0.5, 1, above=True),
+            "share of the half-samples that must choose a kept feature",
         ),
-        Setting(Parameter("selection_seed", 0, Integer(0, 2**31 - 1), "seed of the knockoffs and "
-            "of the half-samples"), None),
-        Setting(
-            Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as "
-                "ranked, or as in the data"),
-            "order", "ORDER", of_models=True,
+        "stability_threshold",
+    ),
+    Setting(
+        Parameter(
+            "selection_seed",
+            0,
+            Integer(0, 2**31 - 1),
+            "seed of the knockoffs and of the half-samples",
         ),
-    )
-}  # fmt: skip
+        None,
+    ),
+    Setting(
+        Parameter(
+            "order",
+            "rank",
+            Choice(("rank", "index")),
+            "order of the kept features: as ranked, or as in the data",
+        ),
+        "order",
+        "ORDER",
+        of_models=True,
+    ),
+)
+SETTINGS = {setting.name: setting for setting in _SETTINGS}
 
 GENERAL = {name: setting.parameter for name, setting in SETTINGS.items() if not setting.modes}
 GENERAL_DEFAULTS = {name: parameter.default for name, parameter in GENERAL.items()}
 RULES = tuple(name for name, mode in MODES.items() if mode.evidence is not None)
 TESTS = tuple(name for name in RULES if MODES[name].evidence == "p_value")
-COLUMNS = {name: column for name, mode in MODES.items() if (column := mode.evidence) is not None}
+COLUMNS = {mode.name: mode.evidence for mode in _MODES if mode.evidence is not None}
 KEYS = {setting.key: setting for setting in SETTINGS.values() if setting.key is not None}
-RATES = {
-    key: rules
-    for key, setting in KEYS.items()
-    if (rules := tuple(m for m in setting.level_of if m in RULES))
+_RULES_OF_KEYS = {
+    key: tuple(mode for mode in setting.level_of if mode in RULES) for key, setting in KEYS.items()
 }
+RATES = {key: rules for key, rules in _RULES_OF_KEYS.items() if rules}
 
 
 def level_setting(mode: str) -> Setting:
-    """The setting that is a mode's level."""
+    """Return the setting that is a mode's level."""
     return SETTINGS[MODES[mode].settings[0]]
 
 
@@ -155,13 +196,16 @@ LEVELS = {
 
 
 def parameters() -> tuple[Parameter, ...]:
-    """`selection_mode` and every setting, for the estimators: the documentation says with which
-    modes each goes."""
+    """Return `selection_mode` and every setting, for the estimators.
+
+    The documentation of each names the modes it goes with."""
     out = [Parameter("selection_mode", DEFAULT, Choice(tuple(MODES)), "how many features to keep")]
     for setting in SETTINGS.values():
-        p, doc = setting.parameter, setting.parameter.doc
+        p = setting.parameter
+        doc = p.doc
         if setting.level_of:
-            doc += f", with selection_mode {either([MODES[m].settings[0] if m == DEFAULT else m for m in setting.level_of])}"
+            modes = [MODES[m].settings[0] if m == DEFAULT else m for m in setting.level_of]
+            doc += f", with selection_mode {either(modes)}"
         for level in setting.other_levels.values():
             doc += f" (there {level:g} unless set)"
         out.append(Parameter(p.name, p.default, p.constraint, doc + setting.besides))
@@ -169,7 +213,7 @@ def parameters() -> tuple[Parameter, ...]:
 
 
 def flag_help(setting: Setting) -> str:
-    """The line of a setting's flag. Without a rule K has a default, a percentile none."""
+    """Return the line of a setting's flag. Without a rule K has a default, a percentile none."""
     p = setting.parameter
     rules = f", with --selection-mode {either(setting.modes)}" if setting.of_rules else ""
     others = "".join(f", {mode} {level:g}" for mode, level in setting.other_levels.items())
@@ -178,8 +222,9 @@ def flag_help(setting: Setting) -> str:
 
 
 def rules_help() -> str:
-    """The rules for a flag's line, those of one basis together: "fpr, fdr, fwe (G-tests with every
-    label), ..."."""
+    """List the rules for a flag's line, those of one basis together.
+
+    Such as "fpr, fdr, fwe (G-tests with every label), ..."."""
     by_basis: dict[str, list[str]] = {}
     for name in RULES:
         by_basis.setdefault(MODES[name].basis, []).append(name)
@@ -187,5 +232,6 @@ def rules_help() -> str:
 
 
 def either(words: Sequence[str]) -> str:
-    """The words as in "fpr, fdr or fwe"."""
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    """Join words as in "fpr, fdr or fwe"."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,6 +1,7 @@
-"""A portrait of the picked features, from one scan over them alone: which label each speaks of,
-which of them speak most of each label, which say the same, and how much of the labels the first k
-explain on rows they were not fitted on.
+"""A portrait of the picked features, from one scan over them alone.
+
+Which label each is related to, which of them are most related to each label, which carry the same
+information, and how much of the labels the first k explain on rows they were not fitted on:
 
     r_jl = corr(x_j, y_l),    r_jj' = corr(x_j, x_j')
     R²(k) = 1 − Σ‖y − W_k'x_{1..k} − b‖² / Σ‖y − ȳ‖²,    W_k ridge (penalty 1) on the z-scored first
@@ -36,17 +37,24 @@ from ..statistics.gram import Gram, exact_statistics
 from ..statistics.moments import GroupMoments
 from ..statistics.targets import SomeLabels
 
-MOST_PICKS, MOST_LABELS, BLOCKS, HALVINGS, PENALTY = 60, 40, 20, 20, 1.0
-MOST_ROWS, SEED = 100_000, 0x9047
+MOST_PICKS = 60
+MOST_LABELS = 40
+BLOCKS = 20  # groups of rows
+HALVINGS = 20
+PENALTY = 1.0
+MOST_ROWS = 100_000
+SEED = 0x9047
 MOST_BYTES = 256 << 20  # of the Gram matrices
 
 
 @dataclass(frozen=True)
 class Portrait:
-    """`picks` (K,) indices, best first; `labels` (L,) indices, the commonest first; `relevance` (K,
-    L) and `redundancy` (K, K) correlations; `explained` (K,) the mean R² of the first k, `spread`
-    its standard deviation over the halves; `suggested` K; `best` (L, 2) the features that go best
-    with each label among the first `seen` picks, `strength` (L, 2) their correlations."""
+    """How the picked features, the labels and each other are related.
+
+    `picks` (K,) indices, best first; `labels` (L,) indices, the commonest first; `relevance` (K, L)
+    and `redundancy` (K, K) correlations; `explained` (K,) the mean R² of the first k, `spread` its
+    standard deviation over the halves; `suggested` K; `best` (L, 2) the features most correlated
+    with each label among the first `num_candidates` picks, `strength` (L, 2) their correlations."""
 
     picks: np.ndarray
     labels: np.ndarray
@@ -57,12 +65,13 @@ class Portrait:
     suggested: int
     best: np.ndarray
     strength: np.ndarray
-    seen: int
+    num_candidates: int
 
 
 def _sampled(block: Block, profile: Profile, rows: int) -> Block:
-    """About so many rows of all of them. By the hash of the id that a row came with: equal rows
-    need none of their own here."""
+    """Draw about so many rows, by the hash of the id that a row came with.
+
+    Equal rows need no ids of their own here."""
     if profile.n <= rows:
         return block
     return block.take(np.flatnonzero(uniform(block.ids, SEED) * profile.n < rows))
@@ -79,9 +88,8 @@ class PortraitGrams(Gram, layout="rows"):
     picks: tuple[int, ...] = ()
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        return super().fold(
-            state, _sampled(block, profile, self.rows), profile.only(np.array(self.picks))
-        )
+        rows = _sampled(block, profile, self.rows)
+        return super().fold(state, rows, profile.only(np.array(self.picks)))
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         return super().labels(block, profile)[:, list(self.shown)]
@@ -90,8 +98,8 @@ class PortraitGrams(Gram, layout="rows"):
         return len(self.shown)
 
     def _statistics(self, state: State, profile: Profile, prefix: str) -> GramStatistics:
-        some = profile.only(np.array(self.picks))
-        return exact_statistics(state, some, prefix, len(self.shown), labels=list(self.shown))
+        picked = profile.only(np.array(self.picks))
+        return exact_statistics(state, picked, prefix, len(self.shown), labels=list(self.shown))
 
     def state_bytes(self, profile: Profile) -> int:
         return super().state_bytes(profile.only(np.array(self.picks)))
@@ -99,8 +107,9 @@ class PortraitGrams(Gram, layout="rows"):
 
 @dataclass
 class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, graded=True):
-    """cov(x_j, y_l) / sd(x_j) of the `shown` labels and every varying feature, (labels, v), over
-    about `rows` of the rows, those whose labels are all known; divided by sd(y_l) it is their
+    """cov(x_j, y_l) / sd(x_j) of the `shown` labels and every varying feature, (labels, v).
+
+    Over about `rows` of the rows, those whose labels are all known; divided by sd(y_l) it is their
     correlation. A feature's state: 16 bytes a label, 40 where values need a second slice, twice
     that of weighted rows and of grades."""
 
@@ -108,29 +117,28 @@ class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, g
     rows: int = MOST_ROWS
 
     def _of(self, profile: Profile, first: int, last: int) -> tuple[GroupMoments, Profile]:
-        return GroupMoments(SomeLabels(self.shown, only_known=True)), profile.only(
-            profile.varying[first:last]
-        )
+        moments = GroupMoments(SomeLabels(self.shown, only_known=True))
+        return moments, profile.only(profile.varying[first:last])
 
     def edges(self, profile: Profile, size: int) -> np.ndarray:
         return cuts(np.full(len(profile.varying), 88 * (1 + len(self.shown))), size)
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        moments, some = self._of(profile, first, last)
-        return moments.state_bytes(some)
+        moments, features = self._of(profile, first, last)
+        return moments.state_bytes(features)
 
     def shards(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         block = _sampled(concatenate(blocks), profile, self.rows)
         for first, last in itertools.pairwise(edges):
-            moments, some = self._of(profile, first, last)
-            yield moments.partial(block, some)
+            moments, features = self._of(profile, first, last)
+            yield moments.partial(block, features)
 
     def merge(self, left: State, right: State) -> State:
         return exact.add(left, right)
 
     def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
-        moments, some = self._of(profile, first, last)
-        m = moments.finish(state, some)
+        moments, features = self._of(profile, first, last)
+        m = moments.finish(state, features)
         n = max(float(m.count[0]), 1.0)
         mean = m.total[0] / n
         deviation = np.sqrt(np.maximum(m.square[0] / n - mean**2, 0))
@@ -140,57 +148,50 @@ class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, g
 
 @dataclass(frozen=True)
 class Portray:
-    """The portrait of `picks`, best first, over an engine of these features alone; None where the
-    budgets are too small, or no row knows all its labels. Picklable, so that it can run in one
-    task."""
+    """The portrait of `picks`, best first, over an engine of these features alone.
+
+    None where the budgets are too small, or no row knows all its labels. Picklable, so that it can
+    run in one task."""
 
     picks: tuple[int, ...]
 
     def needs(self, engine: Engine) -> list[Statistic]:
-        """Return the statistics that are asked for; each label's best is sought beyond the first
-        picks where budgets allow it."""
+        """Return the Gram matrices, and the correlations of all kept features if budgets allow."""
         shown = tuple(_commonest(engine.profile).tolist())
         grams = PortraitGrams(shown=shown, picks=tuple(sorted(self.picks[:MOST_PICKS])))
-        every = LabelCorrelations(shown, grams.rows)
-        if grams.state_bytes(engine.profile) > min(
-            MOST_BYTES, engine.budgets.driver, engine.budgets.worker // 4
-        ):
+        budgets = engine.budgets
+        if grams.state_bytes(engine.profile) > min(MOST_BYTES, budgets.driver, budgets.worker // 4):
             return []
-        size = max(8 * len(shown) * len(self.picks), engine._held(every))
-        more = (
-            len(self.picks) > MOST_PICKS
-            and shown
-            and size <= min(MOST_BYTES, engine.budgets.driver)
-        )
-        return [grams, every] if more else [grams]
+        if len(self.picks) <= MOST_PICKS or not shown:
+            return [grams]
+        correlations = LabelCorrelations(shown, grams.rows)
+        size = max(8 * len(shown) * len(self.picks), engine._held(correlations))
+        fits = size <= min(MOST_BYTES, budgets.driver)
+        return [grams, correlations] if fits else [grams]
 
     def __call__(self, engine: Engine) -> tuple[Portrait | None, Cost]:
         engine.rescale_extremes()
-        wanted = self.needs(engine)
-        if not wanted:
+        statistics = self.needs(engine)
+        if not statistics:
             return None, engine.cost
-        groups, *found = engine.run(*wanted)
+        groups, *correlations = engine.run(*statistics)
         parts = list(groups.values())
         if len(parts) < 2 or not sum(part.n for part in parts):
             return None, engine.cost
-        picks, first = np.array(self.picks), np.array(self.picks[:MOST_PICKS])
-        at, every = (
-            np.searchsorted(np.sort(first), first),
-            np.searchsorted(engine.profile.varying, picks),
-        )
+        picks = np.array(self.picks)
+        first = picks[:MOST_PICKS]
+        positions = np.searchsorted(np.sort(first), first)
+        candidates = None
+        if correlations:
+            columns = np.searchsorted(engine.profile.varying, picks)
+            candidates = (picks, correlations[0][:, columns])
         with one_thread():
-            seen = portrait(
-                parts,
-                first,
-                at,
-                _commonest(engine.profile),
-                (picks, found[0][:, every]) if found else None,
-            )
-            return seen, engine.cost
+            drawn = portrait(parts, first, positions, _commonest(engine.profile), candidates)
+            return drawn, engine.cost
 
 
 def _commonest(profile: Profile) -> np.ndarray:
-    """The labels that are shown: the commonest ones that some row has."""
+    """Return the labels that are shown: the commonest ones that some row has."""
     labels = np.argsort(-profile.positive, kind="stable")[:MOST_LABELS]
     return labels[profile.positive[labels] > 0]
 
@@ -198,37 +199,41 @@ def _commonest(profile: Profile) -> np.ndarray:
 def portrait(
     parts: Sequence[GramStatistics],
     picks: np.ndarray,
-    at: np.ndarray,
+    positions: np.ndarray,
     labels: np.ndarray,
-    every: tuple[np.ndarray, np.ndarray] | None = None,
+    candidates: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Portrait | None:
-    """From the Gram matrices of groups of rows with these `labels`; `at` where each pick stands in
-    them; `every` kept feature and its `LabelCorrelations`. None where no label varies."""
-    whole = total(parts).flattened()
-    view = whole.centred("standard")
-    known = np.flatnonzero(np.isin(at, view.varying))
-    own = np.searchsorted(view.varying, at[known])
-    spread = np.sqrt(np.maximum(np.diag(view.S), 0) / view.n)
-    if not len(known) or not (spread > 0).any():
+    """Draw the portrait from the Gram matrices of groups of rows with these `labels`.
+
+    `positions` of the picks in the matrices; `candidates` all kept features and their
+    `LabelCorrelations`, for each label's best. None where no label varies."""
+    view = total(parts).flattened().centred("standard")
+    varies = np.flatnonzero(np.isin(positions, view.varying))
+    columns = np.searchsorted(view.varying, positions[varies])
+    deviation = np.sqrt(np.maximum(np.diag(view.S), 0) / view.n)  # of the labels
+    if not len(varies) or not (deviation > 0).any():
         return None
-    relevance, redundancy = np.zeros((len(picks), len(labels))), np.eye(len(picks))
+    relevance = np.zeros((len(picks), len(labels)))
+    redundancy = np.eye(len(picks))
     with np.errstate(divide="ignore", invalid="ignore"):
-        r = view.C[own] / (view.n * spread)
-    relevance[known] = np.where(np.isfinite(r), np.clip(r, -1, 1), 0.0)
-    redundancy[np.ix_(known, known)] = np.clip(view.G[np.ix_(own, own)] / view.n, -1, 1)
-    of, r = (picks, relevance.T) if every is None else every
-    if every is not None:
-        r = np.clip(
-            np.divide(r, spread[:, None], out=np.zeros_like(r), where=spread[:, None] > 0), -1, 1
-        )
+        r = view.C[columns] / (view.n * deviation)
+    relevance[varies] = np.where(np.isfinite(r), np.clip(r, -1, 1), 0.0)
+    correlations = view.G[np.ix_(columns, columns)] / view.n
+    redundancy[np.ix_(varies, varies)] = np.clip(correlations, -1, 1)
+    if candidates is None:
+        features = picks
+        r = relevance.T
+    else:
+        features, covariance = candidates
+        scale = deviation[:, None]
+        r = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
+        r = np.clip(r, -1, 1)
     best = np.argsort(-np.abs(r), axis=1, kind="stable")[:, :2]
-    curves = _explained(parts, at)
+    curves = _explained(parts, positions)
     mean = curves.mean(axis=0)
     top = int(np.argmax(mean))
-    short = curves[:, [top]] - curves
-    enough = np.flatnonzero(short.mean(axis=0) <= short.std(axis=0) + 1e-12)
-    strength = np.take_along_axis(r, best, axis=1)
-    suggested = int(enough[0]) + 1
+    loss = curves[:, [top]] - curves
+    enough = np.flatnonzero(loss.mean(axis=0) <= loss.std(axis=0) + 1e-12)
     return Portrait(
         picks,
         labels,
@@ -236,44 +241,50 @@ def portrait(
         redundancy,
         mean,
         curves.std(axis=0),
-        suggested,
-        of[best],
-        strength,
-        len(of),
+        int(enough[0]) + 1,
+        features[best],
+        np.take_along_axis(r, best, axis=1),
+        len(features),
     )
 
 
-def _explained(parts: Sequence[GramStatistics], at: np.ndarray) -> np.ndarray:
-    """(2 · halvings, K) R² of the first k picks on the half they were not fitted on."""
+def _explained(parts: Sequence[GramStatistics], positions: np.ndarray) -> np.ndarray:
+    """Return (2 · halvings, K) R² of the first k picks on the half they were not fitted on."""
     rng = np.random.default_rng(0)
     out = []
     for _ in range(HALVINGS):
         order = rng.permutation(len(parts))
-        halves = [total(parts[i] for i in sorted(some)) for some in np.array_split(order, 2)]
+        halves = [total(parts[i] for i in sorted(half)) for half in np.array_split(order, 2)]
         for train, test in (halves, halves[::-1]):
             if train.n >= 2 and test.n:
-                out.append(_curve(train.flattened(), test, at))
+                out.append(_curve(train.flattened(), test, positions))
     return np.array(out)
 
 
-def _curve(train: GramStatistics, test: GramStatistics, at: np.ndarray) -> np.ndarray:
-    """(K,) R² of the first k picks, fitted on one half, on the other."""
+def _curve(train: GramStatistics, test: GramStatistics, positions: np.ndarray) -> np.ndarray:
+    """Return (K,) R² of the first k picks, fitted on one half, on the other."""
     view = train.centred("standard")
-    moved = test.in_view(view)
-    whole = moved.squared_error(np.zeros((len(view.varying), test.q)), view.offset_y).sum()
-    varies = np.isin(at, view.varying)
-    own = np.searchsorted(view.varying, at[varies])
-    values, before, done = np.zeros(len(at)), 0.0, 0
-    if len(own):
-        lower = cholesky(view.G[np.ix_(own, own)] + PENALTY * np.eye(len(own)), lower=True)
-        half = solve_triangular(lower, view.C[own], lower=True)
-    for number in range(len(at)):
-        if varies[number] and whole > 0:
-            done += 1
-            weights = np.zeros((len(view.varying), test.q))
-            weights[own[:done]] = solve_triangular(
-                lower[:done, :done], half[:done], lower=True, trans="T"
+    rows = test.in_view(view)
+    num_features = len(view.varying)
+    variation = rows.squared_error(np.zeros((num_features, test.q)), view.offset_y).sum()
+    varies = np.isin(positions, view.varying)
+    columns = np.searchsorted(view.varying, positions[varies])
+    if len(columns):
+        # a leading block of L is the factor of the first picks alone: one factorisation serves all
+        gram = view.G[np.ix_(columns, columns)] + PENALTY * np.eye(len(columns))
+        lower = cholesky(gram, lower=True)
+        half_solved = solve_triangular(lower, view.C[columns], lower=True)
+    curve = np.zeros(len(positions))
+    explained = 0.0
+    k = 0
+    for number in range(len(positions)):
+        if varies[number] and variation > 0:
+            k += 1
+            weights = np.zeros((num_features, test.q))
+            weights[columns[:k]] = solve_triangular(
+                lower[:k, :k], half_solved[:k], lower=True, trans="T"
             )
-            before = 1 - float(moved.squared_error(weights, view.offset_y).sum()) / float(whole)
-        values[number] = before
-    return values
+            error = rows.squared_error(weights, view.offset_y).sum()
+            explained = 1 - float(error) / float(variation)
+        curve[number] = explained
+    return curve

@@ -1,5 +1,4 @@
-"""A request for a ranking, checked at once: a method with its parameters, a filter, constraints, a
-cut."""
+"""A request for a ranking, checked at once: method, parameters, screen, constraints, cut."""
 
 from __future__ import annotations
 
@@ -38,8 +37,9 @@ from .rules import Rule
 
 @dataclass(frozen=True)
 class Screen:
-    """A filter that runs first: the method sees the `count` best features by `method` only. The
-    others rank after them, in the filter's order."""
+    """A filter that runs first: the method sees the `count` best features by `method` only.
+
+    The others rank after them, in the filter's order."""
 
     method: str
     count: int
@@ -47,7 +47,7 @@ class Screen:
 
     @staticmethod
     def of(text: str) -> Screen | None:
-        """ "chi2:10000" as a screen, "none" as none."""
+        """Read "chi2:10000" as a screen, "none" as none."""
         if text.lower() in ("", "none"):
             return None
         name, _, count = text.partition(":")
@@ -64,10 +64,12 @@ class Screen:
 
 @dataclass(frozen=True)
 class Cut:
-    """The `count` best features are kept, or with "auto" as few as are `enough`, or the share
-    `percentile` of them, or those that pass a `rule`; where none of these is said the default
-    number, or all where there are fewer. Or `at_most` the `count`, or all where that is None.
-    `general`: the values of `modes.GENERAL`."""
+    """How many features are kept, or which.
+
+    The `count` best, or with "auto" as few as are `enough`, or the share `percentile` of them, or
+    those that pass a `rule`; without any of these the default number, or all where there are fewer.
+    Or `at_most` the `count`, or all where that is None. `general`: the values of
+    `modes.GENERAL`."""
 
     count: int | str | None = None
     percentile: float | None = None
@@ -77,25 +79,26 @@ class Cut:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Cut:
-        """The cut of checked values of `modes.parameters`, by their names in any face; None, or one
-        that is absent, stands for the default of the mode."""
-        given = {name: one.parameter.default for name, one in SETTINGS.items() if not one.level_of}
-        given |= {name: value for name, value in values.items() if value is not None}
-        mode, count = given.get("selection_mode", DEFAULT), given.get("num_top_features")
+        """Make the cut of checked values of `modes.parameters`, by their names in any face.
+
+        None, or an absent value, stands for the default of the mode."""
+        settings = {name: s.parameter.default for name, s in SETTINGS.items() if not s.level_of}
+        settings |= {name: value for name, value in values.items() if value is not None}
+        mode = settings.get("selection_mode", DEFAULT)
+        count = settings.get("num_top_features")
         if count == AUTO and mode in (*RULES, "percentile"):
             raise ParameterError(
                 f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: "
                 "leave one out"
             )
-        general = {name: given[name] for name in GENERAL}
+        general = {name: settings[name] for name in GENERAL}
         if mode == "percentile":
-            return Cut(
-                percentile=given.get(mode, SETTINGS[mode].parameter.default), general=general
-            )
+            share = settings.get(mode, SETTINGS[mode].parameter.default)
+            return Cut(percentile=share, general=general)
         if mode not in RULES:
             return Cut(count, general=general)
-        level = given.get(level_setting(mode).name, LEVELS[mode])
-        rule = Rule(mode, level, None, given["combination"], given["selection_seed"])
+        level = settings.get(level_setting(mode).name, LEVELS[mode])
+        rule = Rule(mode, level, None, settings["combination"], settings["selection_seed"])
         return Cut(count, rule=rule, general=general)
 
     @property
@@ -110,36 +113,39 @@ class Cut:
         return self.percentile if self.rule is None else self.rule.level
 
     def keep(self, width: int, budget: bool = False) -> int:
-        """How many of `width` features are kept; `ParameterError` where more are asked for than
-        there are. Where a rule or a `budget` says how many: how many a greedy method picks at most,
-        or K of stability."""
+        """Return how many of `width` features are kept.
+
+        Where a rule or a `budget` decides: how many a greedy method picks at most, or K of
+        stability. Raises `ParameterError` for a number above `width`."""
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
         if self.count is None:
-            return (
-                width
-                if budget or self.at_most
-                else min(SETTINGS[level_setting(DEFAULT).name].parameter.default, width)
-            )
+            if budget or self.at_most:
+                return width
+            return min(level_setting(DEFAULT).parameter.default, width)
         if isinstance(self.count, str):
             return min(MOST_PICKS, width)
         if self.count > width and not self.at_most:
-            said = setting("num_top_features", self.count)
-            raise ParameterError(f"{said} but the data have {width} features; give at most {width}")
+            raise ParameterError(
+                f"{setting('num_top_features', self.count)} but the data have {width} features; "
+                f"give at most {width}"
+            )
         return min(self.count, width)
 
     def rule_among(self, width: int) -> Rule | None:
-        """Which of `width` features are worth keeping, where a rule says that."""
+        """Return the rule for `width` features, if there is one."""
         return None if self.rule is None else dataclasses.replace(self.rule, count=self.keep(width))
 
 
 @dataclass(frozen=True)
 class Request:
-    """A selection: a method, its checked parameters, the filter in front of it, what else is asked,
-    what it is held to, and where its ranking is `cut`; without a cut the `count` best are kept,
-    None: all.
+    """A selection: method, checked parameters, screen, extras, constraints and cut.
 
-    `implementation` is the method itself: a worker need not know its name."""
+    Without a `cut` the `count` best are kept, None: all. `implementation` is the method itself: a
+    worker need not know its name. `resolved` are the constraints by places, once the data are
+    known; with `auto` as few are kept as are `enough` of the `count` that are picked; `columns` are
+    groups that `count` counts as one each, and their sizes; `general` the values of
+    `modes.GENERAL`, those of the cut."""
 
     method: str
     parameters: Mapping[str, Any]
@@ -148,17 +154,15 @@ class Request:
     extras: tuple[SideAnalysis, ...] = ()
     constraints: Constraints | None = None
     cut: Cut | None = None
-    implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
-    resolved: Resolved | None = field(
-        default=None, compare=False, repr=False
-    )  # the constraints by places, once data are known
-    auto: bool = False  # as few are kept as are `enough`, of the `count` that are picked
-    columns: Mapping[str, int] = field(
-        default_factory=dict
-    )  # groups that `count` counts as one each, and their sizes
-    general: Mapping[str, Any] = field(
-        default_factory=GENERAL_DEFAULTS.copy
-    )  # values of `modes.GENERAL`, those of the cut
+    implementation: Method = field(
+        default=None,  # type: ignore[assignment]
+        compare=False,
+        repr=False,
+    )
+    resolved: Resolved | None = field(default=None, compare=False, repr=False)
+    auto: bool = False
+    columns: Mapping[str, int] = field(default_factory=dict)
+    general: Mapping[str, Any] = field(default_factory=GENERAL_DEFAULTS.copy)
 
     def __post_init__(self) -> None:
         if self.implementation is None:
@@ -175,12 +179,15 @@ class Request:
         constraints: Constraints | None = None,
         cut: Cut | None = None,
     ) -> Request:
-        """Checks the name and the parameters; raises `ParameterError` saying what is valid.
+        """Check the name and the parameters; `ParameterError` names what is valid.
+
         `screen`: such as "chi2:10000"; `rule`: which features are worth keeping, one of the extras;
         `cut`: how many, or a rule, once it is known how many there are."""
         method = METHODS.create(name)
         screen = Screen.of(screen) if isinstance(screen, str) else screen
-        rule, auto = rule if cut is None else cut.rule, cut is not None and cut.auto
+        auto = cut is not None and cut.auto
+        if cut is not None:
+            rule = cut.rule
         if auto and not method.tells_enough:
             able = ", ".join(n for n in METHODS if getattr(METHODS[n], "tells_enough", False))
             raise ParameterError(
@@ -192,13 +199,12 @@ class Request:
                 "costs and a budget say how many features are kept: give a number beside them, not "
                 "auto"
             )
-        extras = (*(() if rule is None else (rule,)), *extras)
+        extras = tuple(extras) if rule is None else (rule, *extras)
         for extra in extras:
             extra.check(method, screen is not None)
         if constraints is not None:
-            constraints.check(
-                method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None)
-            )
+            rules = [extra.mode for extra in extras if isinstance(extra, Rule)]
+            constraints.check(method, next(iter(rules), None))
         checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
         general = GENERAL_DEFAULTS if cut is None else cut.general
         return Request(
@@ -217,11 +223,9 @@ class Request:
     @property
     def most(self) -> int | None:
         """How many features may be picked at most, those of each of the `columns` counted."""
-        return (
-            None
-            if self.count is None
-            else self.count + sum(self.columns.values()) - len(self.columns)
-        )
+        if self.count is None:
+            return None
+        return self.count + sum(self.columns.values()) - len(self.columns)
 
     @property
     def rules(self) -> bool:
@@ -230,72 +234,68 @@ class Request:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The parameters as the method gets them: with the penalties of features, where it has such
-        and they are not all 1, and with whether as few features are kept as are enough."""
-        further: dict[str, Any] = {ENOUGH: True} if self.auto else {}
-        if (
-            self.resolved is not None
-            and self.implementation.penalised
-            and (given := self.resolved.shrinkage) is not None
-        ):
-            further[PENALTIES] = given
-        return {**self.parameters, **further} if further else self.parameters
+        """The parameters as the method gets them.
+
+        With the penalties of features, where it has such and they are not all 1, and with whether
+        as few features are kept as are enough."""
+        added: dict[str, Any] = {ENOUGH: True} if self.auto else {}
+        if self.resolved is not None and self.implementation.penalised:
+            shrinkage = self.resolved.shrinkage
+            if shrinkage is not None:
+                added[PENALTIES] = shrinkage
+        return {**self.parameters, **added} if added else self.parameters
 
     @property
     def takes_codes(self) -> bool:
         """Whether all that looks at the features counts values: `Method.takes_codes`."""
-        asked = [self, *([Request.of_filter(self.screen)] if self.screen is not None else [])]
-        counts = all(r.implementation.takes_codes(r.parameters) for r in asked)
-        return counts and all(
+        ranking = [self] if self.screen is None else [self, Request.of_filter(self.screen)]
+        return all(r.implementation.takes_codes(r.parameters) for r in ranking) and all(
             isinstance(extra, Rule) and extra.mode in TESTS for extra in self.extras
         )
 
     def with_groups(self, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Request:
-        """The same with these groups besides, each counted as one feature, where it takes some."""
-        given = self.constraints or Constraints()
-        if any(
-            isinstance(f, int)
-            for listed in (given.include, given.exclude, *dict(given.groups).values())
-            for f in listed
-        ):
-            told = (
-                f"a column of categories such as {groups[0][0]!r} is several features to "
-                f"{self.method}"
-            )
+        """Add groups, each counted as one feature, where the method takes groups."""
+        constraints = self.constraints or Constraints()
+        lists = [constraints.include, constraints.exclude]
+        lists += [members for _, members in constraints.groups]
+        if any(isinstance(feature, int) for features in lists for feature in features):
+            column = groups[0][0]
             raise ParameterError(
-                f"features are listed by place, and {told}: list them by name, as "
-                f"'{groups[0][0]}=*'"
+                f"features are listed by place, and a column of categories such as {column!r} is "
+                f"several features to {self.method}: list them by name, as '{column}=*'"
             )
         if self.rules or (self.implementation.greedy and not self.implementation.conditions):
             return self
-        held_to = dataclasses.replace(given, groups=(*given.groups, *groups))
-        return dataclasses.replace(
-            self, constraints=held_to, columns={name: len(members) for name, members in groups}
-        )
+        constraints = dataclasses.replace(constraints, groups=(*constraints.groups, *groups))
+        sizes = {name: len(members) for name, members in groups}
+        return dataclasses.replace(self, constraints=constraints, columns=sizes)
 
     def for_labels(self, names: Sequence[str]) -> Request:
-        """The same with parameters that go by the names of labels by their places."""
+        """Put parameters that go by the names of labels by their places."""
         return dataclasses.replace(self, parameters=by_place(self.parameters, names))
 
     def for_features(self, names: Sequence[str], resolved: Resolved | None = None) -> Request:
-        """The same for data of these features: its constraints by places (`resolved`, where that is
-        known), how many features are kept. `ParameterError` for constraints that do not fit them,
-        or where fewer remain than are asked for."""
+        """Fit the request to data of these features: constraints by places, number of features.
+
+        `resolved` are the constraints, where they are known. Raises `ParameterError` for
+        constraints that do not fit the names, or where fewer features remain than are kept."""
         if resolved is None and self.constraints is not None:
             resolved = self.constraints.resolve(names)
         if self.cut is None:
             return dataclasses.replace(self, resolved=resolved)
-        width = len(names) - (len(resolved.exclude) if resolved is not None else 0)
+        num_excluded = 0 if resolved is None else len(resolved.exclude)
+        width = len(names) - num_excluded
         rule = self.cut.rule_among(width)
-        extras = tuple(
-            rule if rule is not None and isinstance(extra, Rule) else extra for extra in self.extras
-        )
+        extras = self.extras
+        if rule is not None:
+            extras = tuple(rule if isinstance(extra, Rule) else extra for extra in extras)
         count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
         return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
 
     def visible_after_screen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """The features that the method sees behind its filter, ascending, of the order `filtered`
-        the first that vary."""
+        """Return the features that the method sees behind its screen, ascending.
+
+        The first of the order `filtered`, those that vary."""
         assert self.screen is not None
         survivors = np.intersect1d(filtered[: self.screen.count], varying)
         if self.resolved is None:
@@ -305,7 +305,7 @@ class Request:
     def arrange(
         self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """`full_ranking`, its order as the constraints have it."""
+        """Return `full_ranking`, its order as the constraints have it."""
         order, values = full_ranking(scores, profile, filtered)
         if self.resolved is not None:
             order = self.resolved.arrange(
@@ -323,9 +323,10 @@ MOST_PICKS = 500  # of a method that says how many features are enough
 
 
 def enough(ranking: pd.DataFrame) -> int:
-    """How many of the best features of a ranking are `forward.enough`; none where the nested gain
-    of the first of them, if it is known, is not above one standard error: rows that picks are made
-    by flatter the best of many features."""
+    """Return how many of the best features of a ranking are `forward.enough`.
+
+    None where the nested gain of the first of them, if it is known, is not above one standard
+    error: rows that picks are made by flatter the best of many features."""
     count = forward.enough(*(ranking[name].to_numpy(float) for name in HELD_OUT))
     if count and NESTED[0] in ranking:
         gain, error = ranking[[*NESTED]].dropna().iloc[-1]
@@ -335,45 +336,35 @@ def enough(ranking: pd.DataFrame) -> int:
 
 def kept_part(
     ranking: pd.DataFrame,
-    kept: int | np.ndarray,
+    selection: int | np.ndarray,
     general: Mapping[str, Any],
     auto: bool,
     included: int,
     affordable: int | None,
     columns: Mapping[str, int],
 ) -> pd.DataFrame:
-    """The part of a ranking that is `kept`: so many of its rows, or those of this mask; with `auto`
-    as few as are `enough`. At least the `included` ones, no more than are `affordable`, each of the
-    `columns` as one, no group in part (`kept_rows`); and as the `general` settings of a selection
-    have it."""
-    if isinstance(kept, np.ndarray):
-        return ranking[kept | (np.arange(len(ranking)) < included)]
-    count = max(enough(ranking), included) if auto else kept
-    count = count if affordable is None else min(count, affordable)
-    return ranking.iloc[
-        : kept_rows(ranking["group"].tolist(), count, columns, auto)
-        if "group" in ranking
-        else count
-    ]
+    """Return the kept part of a ranking: so many of its rows, or those of a mask.
+
+    With `auto` as few as are `enough`. At least the `included` ones, no more than are `affordable`,
+    each of the `columns` as one, no group in part (`kept_rows`); and as the `general` settings of a
+    selection have it."""
+    if isinstance(selection, np.ndarray):
+        return ranking[selection | (np.arange(len(ranking)) < included)]
+    count = max(enough(ranking), included) if auto else selection
+    if affordable is not None:
+        count = min(count, affordable)
+    if "group" in ranking:
+        count = kept_rows(ranking["group"].tolist(), count, columns, auto)
+    return ranking.iloc[:count]
 
 
 def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
-    """`ParameterError` for the first request that cannot count rows by weights, or take labels that
-    are grades, where rows are `weighted` or `graded`."""
+    """Raise `ParameterError` for the first request that does not take the rows.
+
+    It cannot count rows by weights, or take labels that are grades, where rows are `weighted` or
+    `graded`."""
     for request in requests:
-        asked = [
-            (request, request.method),
-            *([(Request.of_filter(s), s.method)] if (s := request.screen) else []),
-        ]
-        parts = [
-            (name, r.implementation.weighted, r.implementation.takes_grades(r.parameters))
-            for r, name in asked
-        ]
-        parts += [
-            (getattr(extra, "mode", type(extra).__name__), extra.weighted, extra.graded)
-            for extra in request.extras
-        ]
-        for name, takes_weights, takes_grades in parts:
+        for name, takes_weights, takes_grades in _what_it_takes(request):
             if weighted and not takes_weights:
                 raise ParameterError(
                     f"{name} takes no row weights: what it compares are rows, not sums over them; "
@@ -390,14 +381,32 @@ def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> Non
                 )
 
 
+def _what_it_takes(request: Request) -> list[tuple[str, bool, bool]]:
+    """List method, screen and extras of a request: name, takes weights, takes grades."""
+    rankings = [(request.method, request)]
+    if request.screen is not None:
+        rankings.append((request.screen.method, Request.of_filter(request.screen)))
+    out = [
+        (name, r.implementation.weighted, r.implementation.takes_grades(r.parameters))
+        for name, r in rankings
+    ]
+    for extra in request.extras:
+        name = getattr(extra, "mode", type(extra).__name__)
+        out.append((name, extra.weighted, extra.graded))
+    return out
+
+
 def full_ranking(
     scores: Scores, profile: Profile, filtered: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All features, best first, and the relevance of each by index. `filtered`: the order a filter
-    gave them; those it kept back follow in it, and have none."""
+    """Return all features, best first, and the relevance of each by index.
+
+    `filtered`: the order a screen gave them; those that it kept back follow in it, and have no
+    relevance."""
     picks = scores.path.picks if scores.path is not None else None
     order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
     if filtered is not None:
         back = filtered[~np.isin(filtered, profile.varying)]
-        order, values[back] = np.concatenate([order[: len(profile.varying)], back]), np.nan
+        order = np.concatenate([order[: len(profile.varying)], back])
+        values[back] = np.nan
     return order, values

@@ -130,7 +130,7 @@ def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypat
                 pipeline.portrait(pack_arrays(x, y)[0], result, 3)[0],
                 pipeline.portrait(packed, result, 3, Budgets(small=0)),
             )
-        assert few.seen == 3 and jobs.jobs == 2
+        assert few.num_candidates == 3 and jobs.jobs == 2
         for name, value in vars(few).items():
             assert np.array_equal(value, getattr(far, name)), name
         assert np.array_equal(few.best, one.best) and np.allclose(few.strength, one.strength)
@@ -193,7 +193,11 @@ def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
     )
     want = np.corrcoef(np.column_stack([x, y])[rows].T)[:90, 90:][:, seen.labels]
     order = np.argsort(-np.abs(want), axis=0)[:2].T
-    assert seen.seen == 90 and np.array_equal(seen.best, order) and {85, 88} <= set(seen.best[:, 0])
+    assert (
+        seen.num_candidates == 90
+        and np.array_equal(seen.best, order)
+        and {85, 88} <= set(seen.best[:, 0])
+    )
     assert np.allclose(seen.strength, np.take_along_axis(want, order.T, axis=0).T, atol=1e-9)
     assert len(seen.picks) == 60
     text = said(result, seen, 90) + html(result, seen, 90)
@@ -203,7 +207,7 @@ def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
     assert "two best of all 90 picks" in text and "the first 30 picks (across" in text
     monkeypatch.setattr(portraits.LabelCorrelations, "state_bytes", lambda self, profile: 1 << 40)
     few, _ = pipeline.portrait(held, result, 90, Budgets(driver=100 << 20))
-    assert few.seen == 60 and not {85, 88} & set(few.best.ravel())
+    assert few.num_candidates == 60 and not {85, 88} & set(few.best.ravel())
     assert "two best of the first 60 of the 90 picks" in html(result, few, 90)
 
 
@@ -216,7 +220,7 @@ def test_what_is_left_without_is_told_of_what_was_looked_at():
     assert all(name not in text for name in ("l0", "l1", "l2"))
     alone = dataclasses.replace(p, strength=0 * p.strength)
     assert "No single one of all 90 picks goes with" in said(result, alone, 90)
-    some = dataclasses.replace(alone, seen=60)
+    some = dataclasses.replace(alone, num_candidates=60)
     assert "No single one of the first 60 of the 90 picks goes" in said(result, some, 90)
 
 
