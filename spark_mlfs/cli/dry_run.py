@@ -115,9 +115,7 @@ def cells_met(profile: Profile) -> float:
     share = np.minimum([group.mean() / max(1, profile.n) for group in labels], 1 - 1e-12)
     powers = np.outer([group.mean() for group in features], np.log1p(-share))
     expected = -np.expm1(powers)
-    features_in_group = [len(group) for group in features]
-    labels_in_group = [len(group) for group in labels]
-    return float(features_in_group @ expected @ labels_in_group)
+    return float([*map(len, features)] @ expected @ [*map(len, labels)])
 
 
 def _groups(values: np.ndarray) -> list[np.ndarray]:

@@ -37,24 +37,19 @@ from ..params import from_json
 from . import manifest
 
 MANIFEST = "manifest.json"
-MARKS = (
-    MANIFEST,
-    "_" + MANIFEST,
-)  # of a data set the manifest's name starts with _, which Spark does not take for data
+# of a data set the manifest's name starts with _, which Spark does not take for data
+MARKS = (MANIFEST, "_" + MANIFEST)
 NOT_VISIBLE = (
     "the workers' files are not visible on this machine: a local output needs a local master or a "
     "shared disk; give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
 )
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: C:\ is a drive
-_SHARED = (
-    "/Volumes/",
-    "/Workspace/",
-    "/dbfs/",
-)  # mounts that Spark and Python see under one name, and file: does not reach
+# mounts that Spark and Python see under one name, and file: does not reach
+_SHARED = ("/Volumes/", "/Workspace/", "/dbfs/")
 
 
 def plain_path(path: str) -> str | None:
-    """A path of the driver's own file system without its scheme; None where it is elsewhere."""
+    """Return a path of the driver's file system without its scheme; None where it is elsewhere."""
     scheme = _SCHEME.match(path)
     if scheme is not None and scheme[1].lower() != "file":
         return None
@@ -62,80 +57,88 @@ def plain_path(path: str) -> str | None:
 
 
 def local_path(path: str) -> Path | None:
-    """The same, absolute and without links."""
+    """Return the same path, absolute and without links."""
     plain = plain_path(path)
     return None if plain is None else Path(os.path.realpath(plain))
 
 
 def _inside(path: str, pattern: str) -> bool:
-    """Whether `path` is, or lies in, what `pattern` stands for."""
-    parts, wanted = path.rstrip("/").split("/"), pattern.rstrip("/").split("/")
-    pairs = zip(parts, wanted, strict=False)
-    return len(parts) >= len(wanted) and all(
-        a == b or (len(b) < 4096 and fnmatch.fnmatchcase(a, b)) for a, b in pairs
+    """Return whether `path` is, or lies in, what `pattern` stands for."""
+    parts = path.rstrip("/").split("/")
+    patterns = pattern.rstrip("/").split("/")
+    if len(parts) < len(patterns):
+        return False
+    return all(
+        part == sign or (len(sign) < 4096 and fnmatch.fnmatchcase(part, sign))
+        for part, sign in zip(parts, patterns, strict=False)
     )
 
 
 def _canonical(path: str) -> str:
-    found = local_path(path)
-    return re.sub(r"/{2,}", "/", re.sub(r"^s3[an]:", "s3:", path)) if found is None else str(found)
+    local = local_path(path)
+    if local is not None:
+        return str(local)
+    return re.sub(r"/{2,}", "/", re.sub(r"^s3[an]:", "s3:", path))
 
 
 class Output:
     """A job's output folder. Use `check` before any work, then `writing`."""
 
     def __init__(self, path: str, overwrite: bool) -> None:
-        self.path, self.overwrite = path.rstrip("/") or path, overwrite
+        self.path = path.rstrip("/") or path
+        self.overwrite = overwrite
         self.local = local_path(path)
 
     def check(
         self, inputs: Iterable[str] = (), spark: SparkSession | None = None, resumes: bool = False
     ) -> None:
-        """Refuse an output that exists (without overwrite), that is or contains an input, or lies
-        in one.
+        """Refuse an output that exists, is or contains an input, or lies in one.
 
-        Of a remote output only Spark can tell whether it exists: give the session. Where a run
-        `resumes`, a remote one that was cut short may be there."""
+        With overwrite it may exist. Of a remote output only Spark can tell whether it exists: give
+        the session. Where a run `resumes`, a remote one that was cut short may be there."""
         if self.path.split("/")[0] == "~":
             raise ParameterError(
                 f"the output {self.path}: only a shell knows ~, and only without quotes; write the "
                 "whole path"
             )
         mine = _canonical(self.path)
-        for given in inputs:
-            other = _canonical(given)
+        for path in inputs:
+            other = _canonical(path)
             if _inside(mine, other):
                 raise ParameterError(
-                    f"the output {self.path} is, or lies in, the input {given}; choose another "
+                    f"the output {self.path} is, or lies in, the input {path}; choose another "
                     "folder"
                 )
             if _inside(other, mine):
                 raise ParameterError(
-                    f"the input {given} lies in the output {self.path}; choose another folder"
+                    f"the input {path} lies in the output {self.path}; choose another folder"
                 )
-        if self.local is not None:
-            there = self.local.exists()
-        else:
-            there = spark is not None and exists(
-                spark, f"{self.path}/_{MANIFEST}" if resumes else self.path
-            )
-        if there and not self.overwrite:
+        if not self._exists(spark, resumes):
+            return
+        if not self.overwrite:
             raise ParameterError(
                 f"the output {self.path} exists; give another, or --overwrite to replace it"
             )
-        if there and self.local is not None and not _of_earlier_run(self.local):
-            said = (
-                f"exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not "
-                "replaced"
+        if self.local is not None and not _of_earlier_run(self.local):
+            raise ParameterError(
+                f"the output {self.path} exists and was not written by spark-mlfs (it has no "
+                f"{MANIFEST}): it is not replaced"
             )
-            raise ParameterError(f"the output {self.path} {said}")
+
+    def _exists(self, spark: SparkSession | None, resumes: bool) -> bool:
+        if self.local is not None:
+            return self.local.exists()
+        path = f"{self.path}/_{MANIFEST}" if resumes else self.path
+        return spark is not None and exists(spark, path)
 
     @contextmanager
     def writing(self, spark: SparkSession) -> Iterator[OutputTarget]:
-        """A place to write into; what was written appears under the output's name when the block
-        ends without an error."""
+        """Yield a place to write into.
+
+        What was written appears under the output's name when the block ends without an error."""
         if self.local is None:
-            yield OutputTarget(spark, self.path, None, "overwrite" if self.overwrite else "error")
+            mode = "overwrite" if self.overwrite else "error"
+            yield OutputTarget(spark, self.path, None, mode)
             return
         target = self.local
         aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
@@ -144,9 +147,9 @@ class Output:
                 _make(aside, self.path)
                 yield OutputTarget(spark, spark_path(aside), aside, "error")
                 if os.path.lexists(target) and not self.overwrite:
-                    remedy = "give another, or --overwrite to replace it"
                     raise ParameterError(
-                        f"the output {self.path} has come into being meanwhile; {remedy}"
+                        f"the output {self.path} has come into being meanwhile; give another, or "
+                        "--overwrite to replace it"
                     )
                 replace_folder(aside, target)
             finally:
@@ -154,17 +157,19 @@ class Output:
 
 
 def _of_earlier_run(folder: Path) -> bool:
-    """Whether a run wrote it, or nothing is in it."""
+    """Return whether a run wrote it, or nothing is in it."""
     for name in MARKS:
         with suppress(OSError, ValueError, AttributeError):
-            if from_json((folder / name).read_text(encoding="utf-8")).get("tool") == "spark_mlfs":
+            entries = from_json((folder / name).read_text(encoding="utf-8"))
+            if entries.get("tool") == "spark_mlfs":
                 return True
     return folder.is_dir() and not any(folder.iterdir())
 
 
 def replace_folder(aside: Path, target: Path) -> None:
-    """Put `aside` in the place of a folder, which is moved out of the way, comes back on failure,
-    and goes last."""
+    """Put `aside` in the place of a folder.
+
+    The old one is moved out of the way, comes back on failure, and is deleted last."""
     if not os.path.lexists(target):
         os.rename(aside, target)
         return
@@ -186,8 +191,9 @@ def replace_folder(aside: Path, target: Path) -> None:
 
 @contextmanager
 def parents_of(folder: Path, output: str) -> Iterator[None]:
-    """Makes the folders that `folder` of an output is to lie in; those that were made and are empty
-    at the end are taken away."""
+    """Make the folders that `folder` of an output is to lie in.
+
+    Those that were made and are empty at the end are deleted."""
     fresh = [p for p in folder.parents if not os.path.lexists(p)]  # innermost first
     try:
         _make(folder.parent, output)
@@ -208,17 +214,18 @@ def _make(folder: Path, output: str) -> None:
 
 @contextmanager
 def on_a_full_disk(path: str) -> Iterator[None]:
-    """Around writing the output `path`: what a full disk makes Python, Arrow or Spark say is one
-    line that names it."""
+    """Surround writing the output `path`: of a full disk the error is one line that names it.
+
+    It takes the place of what Python, Arrow or Spark raise."""
     try:
         yield
     except PlatformError:
         raise
     except Exception as error:
-        full = disk_error(error, f"the output {path}")
-        if full is None:
+        of_disk = disk_error(error, f"the output {path}")
+        if of_disk is None:
             raise
-        raise full from None
+        raise of_disk from None
 
 
 class OutputTarget:
@@ -226,10 +233,13 @@ class OutputTarget:
     knows."""
 
     def __init__(self, spark: SparkSession, path: str, folder: Path | None, mode: str) -> None:
-        self.spark, self.path, self.folder, self.mode = spark, path, folder, mode
+        self.spark = spark
+        self.path = path
+        self.folder = folder
+        self.mode = mode
 
     def text(self, name: str, content: str) -> None:
-        """A small text file; on a remote file system a folder with one."""
+        """Write a small text file; on a remote file system a folder with one."""
         if self.folder is not None:
             (self.folder / name).write_text(content, encoding="utf-8")
             return
@@ -248,31 +258,37 @@ class OutputTarget:
 
         from ..ml.persistence import StageWriter, save_pipeline
 
+        path = f"{self.path}/{name}"
+        overwrite = self.mode == "overwrite"
         if isinstance(saved, PipelineModel) and not jvm_within_reach():
-            save_pipeline(self.spark, saved, f"{self.path}/{name}", self.mode == "overwrite")
+            save_pipeline(self.spark, saved, path, overwrite)
             self.require_data(name)
             return
         writer = saved.write()
         if self.folder is not None and isinstance(writer, StageWriter):
             writer.save_here(self.folder / name)
             return
-        (writer.overwrite() if self.mode == "overwrite" else writer).save(f"{self.path}/{name}")
+        if overwrite:
+            writer = writer.overwrite()
+        writer.save(path)
         self.require_data(name)
 
     def table(self, name: str, frame: pd.DataFrame) -> None:
         if self.folder is not None:
             frame.to_parquet(self.folder / f"{name}.parquet", index=False)
         else:
-            self.spark.createDataFrame(frame).coalesce(1).write.mode(self.mode).parquet(
-                f"{self.path}/{name}.parquet"
-            )
+            rows = self.spark.createDataFrame(frame).coalesce(1)
+            rows.write.mode(self.mode).parquet(f"{self.path}/{name}.parquet")
         self.text(f"{name}.csv", csv_text(frame))
 
     def require_data(self, name: str = "") -> None:
-        """`DataError` where Spark's workers wrote to their own disks: on a cluster a local path may
-        be another machine's."""
-        files = () if self.folder is None else (self.folder / name).rglob("part-*")
-        if self.folder is not None and not any(path.is_file() for path in files):
+        """Raise `DataError` where Spark's workers wrote to their own disks.
+
+        On a cluster a local path may be another machine's."""
+        if self.folder is None:
+            return
+        files = (self.folder / name).rglob("part-*")
+        if not any(path.is_file() for path in files):
             raise DataError(NOT_VISIBLE)
 
 
@@ -280,9 +296,10 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """A pandas frame as CSV, its texts and column names escaped for spreadsheets."""
+    """Return a pandas frame as CSV, its texts and column names escaped for spreadsheets."""
     escaped = frame.rename(columns=_escaped)
-    for name in escaped.columns[[not is_numeric_dtype(kind) for kind in escaped.dtypes]]:
+    is_text = [not is_numeric_dtype(kind) for kind in escaped.dtypes]
+    for name in escaped.columns[is_text]:
         escaped[name] = escaped[name].map(_escaped)
     text: str = escaped.to_csv(index=False, lineterminator="\n")
     if "\r" in text:  # which ends a line for most readers, and is not quoted by itself
@@ -291,17 +308,19 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def _escaped(cell: Any) -> Any:
-    return "'" + cell if isinstance(cell, str) and _FORMULA.match(cell) else cell
+    if isinstance(cell, str) and _FORMULA.match(cell):
+        return "'" + cell
+    return cell
 
 
 def spark_path(path: Path) -> str:
-    """A local folder as Spark must be told it, whatever its default file system is."""
+    """Return the name of a local folder for Spark, whatever its default file system is."""
     text = str(path)
     return text if text.startswith(_SHARED) else "file://" + text
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is anything at a path that only Spark knows."""
+    """Return whether there is anything at a path that only Spark knows."""
     with unless_absent():
         _ = spark.read.format("binaryFile").load(path).schema
         return True

@@ -1,10 +1,11 @@
-"""A long run that can be taken up again: what is done is marked part by part, beside the output,
-and put in place at the end.
+"""A long run that can be taken up again: its parts are marked as done beside the output.
+
+At the end they are put in place.
 
 On this machine's file system everything gathers in a hidden folder beside the output, which appears
 whole when the last part is done. Elsewhere (``s3:``, ``hdfs:`` …), where Spark cannot rename, parts
 go to their places at once and the manifest comes last. One run at a time writes there: beside a
-local output lies a lock, elsewhere ``_owner`` in the output says who is at work."""
+local output lies a lock, elsewhere ``_owner`` in the output names who is at work."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class Journal:
     """The markers of the parts that are done, in one folder; written within `running`."""
 
     spark: SparkSession
-    place: str  # as Spark is told it
+    place: str  # its name for Spark
     folder: Path | None  # the same on this machine, or None
     settings: dict[str, Any]
     output: str = ""  # as the user names it
@@ -53,44 +54,46 @@ class Journal:
     )  # before the first of what is written
 
     @staticmethod
-    def beside(spark: SparkSession, output: str, what: str, settings: dict[str, Any]) -> Journal:
-        """The journal of a run in the hidden folder ``.NAME.WHAT`` beside a local output, or in the
-        output itself."""
+    def beside(spark: SparkSession, output: str, kind: str, settings: dict[str, Any]) -> Journal:
+        """Return the journal of a run in ``.NAME.KIND`` beside a local output.
+
+        Of a remote output it is in the output itself."""
         local = local_path(output)
-        folder = None if local is None else local.with_name(f".{local.name}.{what}")
-        return Journal(
-            spark,
-            output.rstrip("/") if folder is None else spark_path(folder),
-            folder,
-            settings,
-            output,
-        )
+        if local is None:
+            return Journal(spark, output.rstrip("/"), None, settings, output)
+        folder = local.with_name(f".{local.name}.{kind}")
+        return Journal(spark, spark_path(folder), folder, settings, output)
 
     @contextmanager
     def running(self, unit: str = "parts") -> Iterator[Journal]:
-        """Around everything that writes: `ParameterError` where another run writes into the same
-        output (elsewhere than on this machine when it begins to). What ends the run early says what
-        is kept and how to go on; nothing half-written stays."""
+        """Surround everything that writes, so that one run writes into an output.
+
+        `ParameterError` where another run does (of a remote output when this one begins to write).
+        What ends the run early names what stays and how to go on; nothing half-written stays."""
         if self.folder is not None:
             lock = self.folder.with_name(self.folder.name + ".lock")
-            with parents_of(self.folder, self.output), locked(lock, self.output), self._kept(unit):
+            with (
+                parents_of(self.folder, self.output),
+                locked(lock, self.output),
+                self._tidied(unit),
+            ):
                 yield self
             return
-        with self._kept(unit), ExitStack() as owning:
+        with self._tidied(unit), ExitStack() as owning:
+
+            def get() -> dict[str, Any] | None:
+                return next(iter(self.get("_owner")), None)
 
             def claim() -> None:  # once
                 self._claim = lambda: None
-                get, put = (
-                    lambda: next(iter(self.get("_owner")), None),
-                    partial(self.put, "_owner", 0),
-                )
+                put = partial(self.put, "_owner", 0)
                 owning.enter_context(owned(get, put, self.output))
 
             self._claim = claim
             yield self
 
     @contextmanager
-    def _kept(self, unit: str) -> Iterator[None]:
+    def _tidied(self, unit: str) -> Iterator[None]:
         try:
             with on_a_full_disk(self.output):
                 yield
@@ -98,101 +101,98 @@ class Journal:
             self._sweep()
             # too much for this engine: the same command would end here, too, or the other engine
             # goes on now
-            kept = self.parts and not isinstance(error, (NeedsSpark, WorkerBudgetError))
-            raise (type(error)(f"{error}; {self._how_to_go_on(unit)}") if kept else error) from None
+            if not self.parts or isinstance(error, (NeedsSpark, WorkerBudgetError)):
+                raise error from None
+            raise type(error)(f"{error}; {self._how_to_go_on(unit)}") from None
         except KeyboardInterrupt as error:
             self._sweep()
-            raise type(error)(
-                self._how_to_go_on(unit) if self.parts else "nothing was done yet"
-            ) from None
+            message = self._how_to_go_on(unit) if self.parts else "nothing was done yet"
+            raise type(error)(message) from None
         except BaseException:
             self._sweep()
             raise
 
     def _how_to_go_on(self, unit: str) -> str:
-        share = (
-            f"{len(self.parts)} of {self.total} {unit}"
-            if self.total
-            else f"{len(self.parts)} {unit}"
+        total = f" of {self.total}" if self.total else ""
+        place = "" if self.folder is None else f" in {self.folder}"
+        return (
+            f"{len(self.parts)}{total} {unit} are done and kept{place}: the same command goes on "
+            "with the rest"
         )
-        where = f" in {self.folder}" if self.folder is not None else ""
-        return f"{share} are done and kept{where}: the same command goes on with the rest"
 
     def _sweep(self) -> None:
-        """Takes away what is half-written, and all where no part is done."""
+        """Delete what is half-written, and all where no part is done."""
         if self.folder is None or not self.folder.is_dir():
             return
         if self._mine and not self.parts:
             shutil.rmtree(self.folder, ignore_errors=True)
             return
         for half in (*self.folder.glob("_writing-*"), *self.folder.glob("*/.*.writing")):
-            shutil.rmtree(half, ignore_errors=True) if half.is_dir() else half.unlink(
-                missing_ok=True
-            )
+            if half.is_dir():
+                shutil.rmtree(half, ignore_errors=True)
+            else:
+                half.unlink(missing_ok=True)
 
-    def open(self, *but: str) -> bool:
-        """Takes up what a run of the same settings (but those of `but`) left; False where there is
-        none."""
-        found = self.get("_settings")
-        aside = {*but, *stamp()}
-        mine = {k: v for k, v in self.settings.items() if k not in aside}
-        if found:
-            check_stamp(found[0], str(self.folder or self.place))
-        if not found or {k: v for k, v in found[0].items() if k not in aside} != mine:
+    def open(self, *ignored: str) -> bool:
+        """Take up what a run of the same settings left; return whether there is one.
+
+        The `ignored` settings may differ."""
+        entries = self.get("_settings")
+        if not entries:
+            return False
+        check_stamp(entries[0], str(self.folder or self.place))
+        ignored_keys = {*ignored, *stamp()}
+        theirs = {k: v for k, v in entries[0].items() if k not in ignored_keys}
+        mine = {k: v for k, v in self.settings.items() if k not in ignored_keys}
+        if theirs != mine:
             return False
         self._claim()
-        self.parts = {
-            entry["part"]: entry
-            for entry in self.get("_parts")
-            if isinstance(entry.get("part"), int)
-        }
+        parts = [entry for entry in self.get("_parts") if isinstance(entry.get("part"), int)]
+        self.parts = {entry["part"]: entry for entry in parts}
         self._mine = True
         return True
 
     def lost(self) -> list[int]:
-        """The parts that are noted as done and of which no rows lie there any more."""
+        """Return the parts that are noted as done and of which no rows lie there any more."""
         files: list[str] = []
         if self.folder is not None:
             files = [str(path) for path in self.folder.glob("data/part=*/[!._]*")]
         elif self.parts:
             with unless_absent():
                 files = self.spark.read.format("binaryFile").load(f"{self.place}/data").inputFiles()
-        there = {path.rsplit("/", 2)[-2] for path in files}
-        return [number for number in sorted(self.parts) if f"part={number}" not in there]
+        folders = {path.rsplit("/", 2)[-2] for path in files}
+        return [number for number in sorted(self.parts) if f"part={number}" not in folders]
 
     def start(self, beside: bool = False) -> None:
-        """Begins anew: what another run left there, with other settings, goes, unless this one's
-        are to stand `beside` it."""
+        """Begin anew: delete what another run left there, with other settings.
+
+        It stays where this run's parts are to stand `beside` it."""
         self._claim()
         self._mine = True
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
         elif not beside:
-            nothing = self.spark.createDataFrame([], "value string, part int")
             for kind in ("_settings", "_parts", "_plan", "_data", "data"):
-                if exists(
-                    self.spark, f"{self.place}/{kind}"
-                ):  # Spark deletes what it overwrites, and writes no file for no row
-                    empty = (
-                        nothing.write.partitionBy("part")
-                        .option("partitionOverwriteMode", "static")
-                        .mode("overwrite")
-                    )
-                    empty.text(f"{self.place}/{kind}")
+                self._empty(f"{self.place}/{kind}")
         self.put("_settings", 0, {**self.settings, **stamp()})
 
+    def _empty(self, path: str) -> None:
+        if exists(self.spark, path):
+            # Spark deletes what it overwrites, and writes no file for no row
+            nothing = self.spark.createDataFrame([], "value string, part int")
+            writer = nothing.write.partitionBy("part").option("partitionOverwriteMode", "static")
+            writer.mode("overwrite").text(path)
+
     def write(self, number: int, frame: DataFrame) -> str:
-        """The rows of a part, whole or not at all; where they are."""
+        """Write the rows of a part, whole or not at all; return where they are."""
         target = f"{self.place}/data/part={number}"
         with on_a_full_disk(self.output):
             if self.folder is None:
                 frame.write.mode("overwrite").parquet(target)
                 return target
-            aside, home = (
-                self.folder / f"_writing-{number}",
-                self.folder / "data" / f"part={number}",
-            )
+            aside = self.folder / f"_writing-{number}"
+            home = self.folder / "data" / f"part={number}"
             for old in (aside, home):
                 shutil.rmtree(old, ignore_errors=True)
             if isinstance(frame, LocalFrame):
@@ -206,11 +206,12 @@ class Journal:
         return target
 
     def mark_done(self, number: int, entry: dict[str, Any]) -> None:
-        self.put("_parts", number, {"part": number, **entry})
-        self.parts[number] = {"part": number, **entry}
+        entry = {"part": number, **entry}
+        self.put("_parts", number, entry)
+        self.parts[number] = entry
 
     def put(self, kind: str, number: int, entry: dict[str, Any]) -> None:
-        """Writes one small entry, whole or not at all."""
+        """Write a small entry, whole or not at all."""
         entry = json.loads(json.dumps(entry))
         text = json.dumps({**entry, "checksum": checksum(entry)}, sort_keys=True)
         if self.folder is None:
@@ -229,25 +230,26 @@ class Journal:
             texts = [path.read_bytes() for path in sorted((self.folder / kind).glob("*.json"))]
         else:
             with unless_absent(), worker_errors():
-                rows = (
-                    self.spark.read.option("recursiveFileLookup", "true")
-                    .text(f"{self.place}/{kind}")
-                    .collect()
-                )
+                reader = self.spark.read.option("recursiveFileLookup", "true")
+                rows = reader.text(f"{self.place}/{kind}").collect()
                 texts = [row.value for row in rows]
-        return [entry for text in texts if (entry := _entry(text)) is not None]
+        entries = [_entry(text) for text in texts]
+        return [entry for entry in entries if entry is not None]
 
     def clear(self) -> None:
-        """Takes the markers away, where they are on this machine: a run that is complete needs them
-        no more."""
+        """Delete the markers, where they are on this machine.
+
+        A run that is complete needs them no more."""
         for kind in ("_settings", "_parts", "_data"):
             if self.folder is not None:
                 shutil.rmtree(self.folder / kind, ignore_errors=True)
 
     def publish(self, append: bool = False) -> None:
-        """Puts what was gathered beside the output in its place: as a whole, or part by part into
-        the one that is there."""
-        target, folder = local_path(self.output), self.folder
+        """Put what was gathered beside the output in its place.
+
+        It replaces the output, or with `append` goes part by part into the one that is there."""
+        target = local_path(self.output)
+        folder = self.folder
         if target is None or folder is None:
             return
         for half in folder.glob("_writing-*"):  # of a run that was killed
@@ -272,8 +274,7 @@ def _entry(text: str | bytes) -> dict[str, Any] | None:
         entry = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return (
-        entry
-        if isinstance(entry, dict) and entry.pop("checksum", None) in (None, checksum(entry))
-        else None
-    )
+    if not isinstance(entry, dict):
+        return None
+    stored = entry.pop("checksum", None)
+    return entry if stored in (None, checksum(entry)) else None

@@ -29,22 +29,23 @@ try:
 except ImportError:  # Windows: the age alone tells
     fcntl = None  # type: ignore[assignment]
 
-BEAT, STALE = 20.0, 120.0  # seconds
-ROW_BEAT, ROW_STALE = (
-    60.0,
-    600.0,
-)  # of an owner's row: each beat is a Spark job, which waits for those under way
+BEAT = 20.0  # seconds
+STALE = 120.0
+# of an owner's row: each beat is a Spark job, which waits for those under way
+ROW_BEAT = 60.0
+ROW_STALE = 600.0
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wait at a pipe
 Entry = dict[str, Any]
 
 
 @contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
-    """Holds the lock file `path` of the output `what`; `ParameterError` where another run holds it,
-    with its owner and age."""
-    handle = _acquire(path, what)
+def locked(path: Path, output: str) -> Iterator[None]:
+    """Hold the lock file `path` of an output.
+
+    `ParameterError` where another run holds it, with its owner and age."""
+    handle = _acquire(path, output)
     try:
-        with _beating(BEAT, lambda: os.utime(handle), f"lock of {what}"):
+        with _beating(BEAT, lambda: os.utime(handle), f"lock of {output}"):
             yield
     finally:
         if _same(handle, path):
@@ -54,36 +55,39 @@ def locked(path: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def owned(
-    get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str
+    get: Callable[[], Entry | None], put: Callable[[Entry], object], output: str
 ) -> Iterator[None]:
-    """As `locked`, by a row that `get` reads and `put` writes anew: who writes the output `what`,
-    and was last seen when."""
+    """Hold a row that says who writes an output, and when its run was last seen.
 
-    def note(**more: Any) -> None:
-        put({**entry, "seen": time.time(), **more})
+    It is a lock as `locked`; `get` reads the row and `put` writes it anew."""
 
-    found = get() or {}
-    seen = last if isinstance(last := found.get("seen"), (int, float)) else 0.0
-    if not found.get("ended") and time.time() - seen < ROW_STALE and not _dead(found):
-        raise _taken(what, found, ROW_STALE)
+    def note(**facts: Any) -> None:
+        put({**entry, "seen": time.time(), **facts})
+
+    other = get() or {}
+    last_seen = other.get("seen")
+    if not isinstance(last_seen, (int, float)):
+        last_seen = 0.0
+    is_young = time.time() - last_seen < ROW_STALE
+    if not other.get("ended") and is_young and not _dead(other):
+        raise _taken(output, other, ROW_STALE)
     entry = _entry() | {"ended": False}
     note()
-    if {**(get() or {}), "seen": None} != {
-        **entry,
-        "seen": None,
-    }:  # another began at the same moment: the last one has it
-        raise _taken(what, get() or {}, ROW_STALE)
+    written = get() or {}
+    if {**written, "seen": None} != {**entry, "seen": None}:
+        # another began at the same moment: the last one has it
+        raise _taken(output, get() or {}, ROW_STALE)
     try:
-        with _beating(ROW_BEAT, note, f"owner of {what}"):
+        with _beating(ROW_BEAT, note, f"owner of {output}"):
             yield
     finally:
-        with suppress(Exception):  # of Spark, which is at its end; what ended the run is told
+        with suppress(Exception):  # of Spark, which is at its end; what ended the run is raised
             note(ended=True)
 
 
 @contextmanager
 def _beating(seconds: float, beat: Callable[[], object], name: str) -> Iterator[None]:
-    """Calls `beat` so often meanwhile, in a thread. Where it fails the age tells."""
+    """Call `beat` so often meanwhile, in a thread; where it fails the age tells."""
     stop = threading.Event()
 
     def beats() -> None:
@@ -111,9 +115,9 @@ def _dead(owner: Entry) -> bool:
     return False
 
 
-def _taken(what: str, owner: Entry, stale: float) -> ParameterError:
+def _taken(output: str, owner: Entry, stale: float) -> ParameterError:
     return ParameterError(
-        f"another run writes the output {what}: {owner.get('who', 'of unknown owner')}, started "
+        f"another run writes the output {output}: {owner.get('who', 'of unknown owner')}, started "
         f"{_ago(owner)}; wait for it to end, or give another --output (a lock whose owner is gone "
         f"frees itself within {stale:.0f} s)"
     )
@@ -124,7 +128,8 @@ def _entry() -> Entry:
         user = getpass.getuser()
     except (ImportError, KeyError, OSError):  # a user without a name, as in containers
         user = "a user without a name"
-    host, pid = socket.gethostname(), os.getpid()
+    host = socket.gethostname()
+    pid = os.getpid()
     return {
         "who": f"{user} on {host}, process {pid}",
         "host": host,
@@ -133,40 +138,42 @@ def _entry() -> Entry:
     }
 
 
-def _acquire(path: Path, what: str) -> int:
-    """The open lock file, which is ours."""
+def _acquire(path: Path, output: str) -> int:
+    """Return the open lock file, which is ours."""
+    handle = None
     try:
-        while (handle := _attempt(path, what)) is None:
-            pass
+        while handle is None:
+            handle = _attempt(path, output)
         return handle
     except OSError as error:
         if path.is_symlink():
             raise ParameterError(
                 f"{path} is a link, and a lock is a file of its own: delete it"
             ) from None
-        said = full_disk(str(error)) or error.strerror or error
-        raise ParameterError(f"cannot write beside the output {what}: {said}") from None
+        reason = full_disk(str(error)) or error.strerror or error
+        raise ParameterError(f"cannot write beside the output {output}: {reason}") from None
 
 
-def _attempt(path: Path, what: str) -> int | None:
-    """The same; None where another run came between."""
-    handle, ours = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644), False
+def _attempt(path: Path, output: str) -> int | None:
+    """Return the open lock file; None where another run came between."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644)
+    ours = False
     try:
         free = _flock(handle)
         if not _same(handle, path):  # its owner took it away between our opening and locking it
             return None
         status = os.fstat(handle)
-        if (
-            not stat.S_ISREG(status.st_mode) or status.st_nlink > 1
-        ):  # a hard link is another's file, too
+        # a hard link is another's file, too
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             raise ParameterError(
                 f"{path} is no lock (another kind of file, or linked from elsewhere): delete it"
             )
-        owner, age = _owner(handle), time.time() - status.st_mtime
-        if free is False or (
-            owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())
-        ):
-            raise _taken(what, owner, STALE)
+        owner = _owner(handle)
+        is_young = time.time() - status.st_mtime < STALE
+        # what `flock` says counts on this machine alone
+        elsewhere = free is None or owner.get("host") != socket.gethostname()
+        if free is False or (owner and is_young and elsewhere):
+            raise _taken(output, owner, STALE)
         entry = _entry()
         os.ftruncate(handle, 0)
         os.lseek(handle, 0, os.SEEK_SET)
@@ -181,7 +188,7 @@ def _attempt(path: Path, what: str) -> int | None:
 
 
 def _flock(handle: int) -> bool | None:
-    """Whether the lock is ours; None where the file system has no locks."""
+    """Return whether the lock is ours; None where the file system has no locks."""
     if fcntl is None:
         return None
     try:
@@ -201,7 +208,7 @@ def _same(handle: int, path: Path) -> bool:
 
 
 def _owner(handle: int) -> Entry:
-    """Who wrote the lock; empty where it was only begun."""
+    """Return who wrote the lock; empty where it was only begun."""
     try:
         os.lseek(handle, 0, os.SEEK_SET)
         owner = from_json(os.read(handle, 4096))
@@ -215,7 +222,7 @@ def _ago(owner: Entry) -> str:
     if not isinstance(started, (int, float)):
         return "just now"
     seconds = max(0, int(time.time() - started))
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+    for unit, size in {"days": 86400, "hours": 3600, "minutes": 60}.items():
         if seconds >= 2 * size:
             return f"{seconds // size} {unit} ago"
     return f"{seconds} seconds ago"

@@ -24,17 +24,18 @@ LARGEST_ARRAY = 10_000  # entries of a method's further results that the manifes
 
 
 def installed(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of packages, but of those that are run from a clone, or are the cluster's
-    own."""
-    out = {}
+    """Return the versions of packages that are installed.
+
+    Those that are run from a clone, or are the cluster's own, are left out."""
+    known = {}
     for name in names:
         with suppress(metadata.PackageNotFoundError):
-            out[name] = metadata.version(name)
-    return out
+            known[name] = metadata.version(name)
+    return known
 
 
 def versions(spark_version: str | None) -> dict[str, str]:
-    """Python, Spark and the libraries that take part in the numbers."""
+    """Return those of Python, Spark and the libraries that take part in the numbers."""
     ours = {"spark_mlfs": __version__, "platform": platform.platform()}
     spark = {} if spark_version is None else {"spark": spark_version}
     return {"python": platform.python_version(), **spark, **installed(LIBRARIES), **ours}
@@ -58,14 +59,75 @@ def opening(job: str, arguments: Sequence[str]) -> dict[str, Any]:
 def selection_manifest(
     config: Any,
     result: Result,
-    kept: int,
+    count: int,
     spark_version: str | None,
     seconds: Mapping[str, float],
     jobs: Mapping[str, int],
     arguments: Sequence[str],
 ) -> dict[str, Any]:
-    """The manifest of a selection run. `seconds` and `jobs` are per stage."""
-    profile, scores = result.profile, result.scores
+    """Return the manifest of a selection run, which keeps `count` features.
+
+    `seconds` and `jobs` are per stage."""
+    selection = {**config.selection.as_dict(only_set=True), "kept": count}
+    if result.evidence is not None:
+        rule = result.evidence.rule
+        selection |= {"level": rule.level, "seed": rule.seed, **result.evidence.facts}
+    manifest = {
+        **opening("select", arguments),
+        "data": _data_facts(config.data, result),
+        "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
+        "selection": selection,
+    }
+    resolved = result.request.resolved
+    if resolved is not None:
+        manifest["constraints"] = {**resolved.named(result.feature_names)}
+        if resolved.costs is not None:
+            manifest["constraints"]["cost"] = float(result.kept["cost"].sum())
+    manifest |= {
+        "seed": config.run.seed,
+        "solution": _solution(result.scores),
+        "cost": {
+            "seconds": dict(seconds),
+            "spark_jobs": {**jobs, "all": sum(jobs.values())},
+            "scans": result.scans,
+            "driver_bytes": result.driver_bytes,
+            "distributed": result.distributed,
+        },
+        "versions": versions(spark_version),
+    }
+    return manifest
+
+
+def _data_facts(data: Any, result: Result) -> dict[str, Any]:
+    profile = result.profile
+    facts = {
+        "path": data.path,
+        "format": data.format,
+        "options": data.options,
+        "rows": profile.n,
+        "features": profile.d,
+        "features_that_vary": int((profile.high > profile.low).sum()),
+        "labels": profile.q,
+        "label_cardinality": float(profile.positive.sum() / profile.n),
+    }
+    if data.graded_labels:
+        facts |= {"grade_range": data.grade_range, "label_cuts": data.label_cuts}
+    if profile.graded:
+        mean_grades = profile.label_mass / np.maximum(profile.observed_total, 1)
+        facts["mean_grades"] = mean_grades.tolist()
+    if profile.weighted:
+        facts["weight"] = profile.total * profile.weight_unit
+    facts |= {
+        "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
+        "density": profile.density,
+        "stored_as": "sparse" if profile.sparse else "dense",
+        "packed_bytes": profile.size,
+        "fingerprint": f"{profile.fingerprint:016x}",
+    }
+    return facts
+
+
+def _solution(scores: Any) -> dict[str, Any]:
     solution: dict[str, Any] = {}
     if scores.path is not None:
         solution |= {
@@ -76,66 +138,13 @@ def selection_manifest(
     if scores.objective:
         solution |= {"objective": scores.objective, "converged": scores.converged}
     for name, value in scores.details.items():
-        solution[name] = (
-            value if np.size(value) <= LARGEST_ARRAY else f"{np.size(value)} entries, not kept"
-        )
-    data, rule = config.data, {}
-    if result.evidence is not None:
-        rule = {
-            "level": result.evidence.rule.level,
-            "seed": result.evidence.rule.seed,
-            **result.evidence.facts,
-        }
-    held = result.request.resolved
-    cost = {} if held is None or held.costs is None else {"cost": float(result.kept["cost"].sum())}
-    return {
-        **opening("select", arguments),
-        "data": {
-            **{name: getattr(data, name) for name in ("path", "format", "options")},
-            "rows": profile.n,
-            "features": profile.d,
-            "features_that_vary": int((profile.high > profile.low).sum()),
-            "labels": profile.q,
-            "label_cardinality": float(profile.positive.sum() / profile.n),
-            **(
-                {"grade_range": data.grade_range, "label_cuts": data.label_cuts}
-                if data.graded_labels
-                else {}
-            ),
-            **(
-                {
-                    "mean_grades": (
-                        profile.label_mass / np.maximum(profile.observed_total, 1)
-                    ).tolist()
-                }
-                if profile.graded
-                else {}
-            ),
-            **({"weight": profile.total * profile.weight_unit} if profile.weighted else {}),
-            "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
-            "density": profile.density,
-            "stored_as": "sparse" if profile.sparse else "dense",
-            "packed_bytes": profile.size,
-            "fingerprint": f"{profile.fingerprint:016x}",
-        },
-        "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
-        "selection": {**config.selection.as_dict(only_set=True), "kept": kept, **rule},
-        **({} if held is None else {"constraints": {**held.named(result.feature_names), **cost}}),
-        "seed": config.run.seed,
-        "solution": solution,
-        "cost": {
-            "seconds": dict(seconds),
-            "spark_jobs": {**jobs, "all": sum(jobs.values())},
-            "scans": result.scans,
-            "driver_bytes": result.driver_bytes,
-            "distributed": result.distributed,
-        },
-        "versions": versions(spark_version),
-    }
+        entries = np.size(value)
+        solution[name] = value if entries <= LARGEST_ARRAY else f"{entries} entries, not kept"
+    return solution
 
 
 def as_json(manifest: Mapping[str, Any]) -> str:
-    """Strict JSON: NumPy values as plain ones, a number that is not finite as null."""
+    """Return strict JSON: NumPy values as plain ones, a number that is not finite as null."""
     return json.dumps(_plain(manifest), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -1,9 +1,9 @@
-"""Rows of this process as Parquet files that Spark takes for its own: columns of vectors are vectors
-there, with their names."""
+"""Rows of this process as Parquet files that Spark takes for its own.
+
+Columns of vectors are vectors there, with their names."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,26 +18,28 @@ from ..frames.frame import Batches, LocalFrame, NeedsSpark
 from ..frames.parquet import SPARK_ROW, VECTOR, kind_of_arrow
 
 GROUP_BYTES = 32 << 20  # of a row group, in memory
-_NAMES = {
-    "tinyint": "byte",
-    "smallint": "short",
-    "int": "integer",
-    "bigint": "long",
-}  # where JSON has another than SQL
+# where JSON has another name than SQL
+_NAMES = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
 _ARROW = {
-    "bigint": pa.int64(), "int": pa.int32(), "double": pa.float64(), "string": pa.string(), "vector": VECTOR,
-    "array<string>": pa.list_(pa.string()), "array<bigint>": pa.list_(pa.int64()), "array<double>": pa.list_(pa.float64()),
-}  # fmt: skip
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "vector": VECTOR,
+    "array<string>": pa.list_(pa.string()),
+    "array<bigint>": pa.list_(pa.int64()),
+    "array<double>": pa.list_(pa.float64()),
+}
 
 
 def write_rows(frame: LocalFrame, folder: Path) -> int:
     """Write the rows of a frame into a folder, a file a part; return how many they are."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = (folder / f"part-{i:05d}.snappy.parquet" for i in itertools.count())
-    written = [
-        partial(_written, part, frame, path) for part, path in zip(frame.parts, paths, strict=False)
+    parts = [
+        partial(_written, part, frame, folder / f"part-{i:05d}.snappy.parquet")
+        for i, part in enumerate(frame.parts)
     ]
-    rows = replace(frame, parts=written).count()
+    rows = replace(frame, parts=parts).count()
     if not any(folder.glob("part-*")):
         kinds = [kind.name for kind in frame.kinds.values()]
         if not set(kinds) <= set(_ARROW):
@@ -49,7 +51,7 @@ def write_rows(frame: LocalFrame, folder: Path) -> int:
 
 
 def _written(part: Callable[[], Batches], frame: LocalFrame, path: Path) -> Batches:
-    """The batches of a part, written as they pass, some of them as a row group."""
+    """Yield the batches of a part, written as they pass, several of them as a row group."""
     writer: Any = None
     with ExitStack() as file:
         for batches in _groups(part()):
@@ -60,30 +62,32 @@ def _written(part: Callable[[], Batches], frame: LocalFrame, path: Path) -> Batc
 
 
 def _groups(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
-    waiting: list[pa.RecordBatch] = []
+    group: list[pa.RecordBatch] = []
     for batch in batches:
-        waiting += [batch] if batch.num_rows else []
-        if sum(each.nbytes for each in waiting) >= GROUP_BYTES:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
+        group += [batch] if batch.num_rows else []
+        if sum(waiting.nbytes for waiting in group) >= GROUP_BYTES:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _writer(frame: LocalFrame, path: Path, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pq
 
-    kinds, metadata = frame.kinds, frame.metadata
-    fields = [
-        _field(f.name, _VECTOR if kinds[f.name].vector else _type(f.type), metadata.get(f.name))
-        for f in schema
-    ]
-    described = schema.with_metadata({SPARK_ROW: json.dumps({"type": "struct", "fields": fields})})
-    times = {
-        "coerce_timestamps": "us",
-        "allow_truncated_timestamps": True,
-    }  # which is what Spark reads
-    return pq.ParquetWriter(path, described, version="2.4", compression="snappy", **times)
+    fields = []
+    for f in schema:
+        kind = _VECTOR if frame.kinds[f.name].vector else _type(f.type)
+        fields.append(_field(f.name, kind, frame.metadata.get(f.name)))
+    spark_schema = json.dumps({"type": "struct", "fields": fields})
+    return pq.ParquetWriter(
+        path,
+        schema.with_metadata({SPARK_ROW: spark_schema}),
+        version="2.4",
+        compression="snappy",
+        coerce_timestamps="us",  # which Spark reads
+        allow_truncated_timestamps=True,
+    )
 
 
 def _field(name: str, kind: Any, metadata: Any = None) -> dict[str, Any]:

@@ -180,8 +180,7 @@ class Scoring:
     data, options and output goes on where it stopped. `append` adds the inputs that the output does
     not hold yet, `explain` ``best_passages`` of so many words (`SavedPipeline.tagged`).
     `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a
-    part of one file is one
-    task."""
+    part of one file is one task."""
 
     spark: SparkSession
     scorer: SavedPipeline
@@ -469,16 +468,14 @@ def _count(spark: SparkSession, path: str, columns: list[str]) -> dict[str, Any]
     counts = written.mapInArrow(partial(_tallied, columns=columns), "what string, count bigint")
     for row in counts.collect():
         total[row["what"]] += row["count"]
-    counted: dict[str, Any] = {"rows": total[""]}
-    counted["tags"] = _with_prefix(total, "t")
-    counted["scores"] = _with_prefix(total, "s")
+    kinds = {"t": "tags", "s": "scores", "r": "rejected"}
+    counted: dict[str, Any] = {"rows": total[""], "tags": {}, "scores": {}}
     if len(columns) > 2:
-        counted["rejected"] = _with_prefix(total, "r")
+        counted["rejected"] = {}
+    for key, count in total.items():
+        if key:
+            counted[kinds[key[0]]][key[1:]] = count
     return counted
-
-
-def _with_prefix(total: Counter[str], prefix: str) -> dict[str, int]:
-    return {key[1:]: count for key, count in total.items() if key[:1] == prefix}
 
 
 def _tallied(batches: Batches, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
