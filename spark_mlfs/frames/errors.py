@@ -1,5 +1,4 @@
-"""Notices about data, and the errors of Spark: raised as ours, or passed over where nothing is at a
-path."""
+"""Notices about data, and the errors of Spark: raised as ours, or passed over."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from ..errors import DataNotice, worker_errors
 
 
 def notice(text: str) -> None:
-    """Warns of `text`, once a process."""
+    """Warn of `text`, once a process."""
     warnings.warn_explicit(DataNotice(text), None, "spark-mlfs", 0, registry=_notified)
 
 
@@ -22,13 +21,13 @@ reading = worker_errors  # around whatever a reader asks of Spark
 
 
 def absent(error: BaseException) -> bool:
-    """Whether Spark says that there is nothing at a path."""
+    """Return whether Spark says that there is nothing at a path."""
     return "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error)
 
 
 @contextmanager
 def unless_absent() -> Iterator[None]:
-    """Passes over what Spark says of a path at which there is nothing."""
+    """Pass over what Spark says of a path at which there is nothing."""
     try:
         yield
     except Exception as error:

@@ -1,6 +1,7 @@
-"""Rows of this process: a table as Arrow batches that are read anew at each use, with the few
-operations of a Spark frame that readers and packing need. Its parts are what partitions are to
-Spark; several are worked on at once."""
+"""Rows of this process: a table as Arrow batches that are read anew at each use.
+
+It has the few operations of a Spark frame that readers and packing need. Its parts are what
+partitions are to Spark; several are worked on at once."""
 
 from __future__ import annotations
 
@@ -29,10 +30,12 @@ ENGINE = Parameter(
     "where the run works: this process, or Spark",
 )
 MEMORY = Parameter(
-    "memory_bytes", None, Optional(Integer(1 << 20)),
+    "memory_bytes",
+    None,
+    Optional(Integer(1 << 20)),
     "bytes that rows and statistics may take together; None: three quarters of this machine's "
     "memory",
-)  # fmt: skip
+)
 HELD = 2  # times the rows, while they are joined
 Outcome = TypeVar("Outcome")
 Batches = Iterator["pa.RecordBatch"]
@@ -44,13 +47,16 @@ class NeedsSpark(SparkMlfsError):
 
 def num_cores() -> int:
     """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The type of a column as Spark calls it: ``int``, ``array<double>``, ``vector``; `nulls`:
-    entries may be null."""
+    """The type of a column as Spark calls it: ``int``, ``array<double>``, ``vector``.
+
+    `nulls`: entries may be null."""
 
     name: str
     element: Kind | None = None
@@ -70,7 +76,7 @@ class Kind:
 
     @property
     def number(self) -> bool:
-        """Whether it is numeric or boolean."""
+        """Return whether it is numeric or boolean."""
         return self.numeric or self.name == "boolean"
 
     @property
@@ -103,13 +109,15 @@ def kind_of(data_type: Any) -> Kind:
     element = getattr(data_type, "elementType", None)
     if element is not None:
         return Kind(data_type.simpleString(), kind_of(element), data_type.containsNull)
-    vector = type(data_type).__name__ == "VectorUDT"
-    return Kind("vector" if vector else str(data_type.simpleString()))
+    if type(data_type).__name__ == "VectorUDT":
+        return Kind("vector")
+    return Kind(str(data_type.simpleString()))
 
 
 class LocalSession:
-    """This process where Spark's session would be; `memory` bytes are for rows and statistics
-    together."""
+    """This process where Spark's session would be.
+
+    `memory` bytes are for rows and statistics together."""
 
     version = None
 
@@ -118,13 +126,12 @@ class LocalSession:
 
 
 def default_memory() -> int:
-    """Return three quarters of the memory of this machine, or of what its control group allows, in
-    bytes."""
-    total = (
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if hasattr(os, "sysconf")
-        else 4 << 30
-    )
+    """Return three quarters of the memory of this machine, in bytes.
+
+    Where its control group allows less, of that."""
+    total = 4 << 30
+    if hasattr(os, "sysconf"):
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             with open(limit) as file:
@@ -135,23 +142,20 @@ def default_memory() -> int:
 
 
 def check_memory(frame: Any, session: Any) -> None:
-    """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory
-    holds."""
-    if (
-        isinstance(frame, LocalFrame)
-        and isinstance(session, LocalSession)
-        and HELD * frame.bytes > session.memory
-    ):
+    """Raise `NeedsSpark` where a frame of this process is larger than its memory."""
+    if not (isinstance(frame, LocalFrame) and isinstance(session, LocalSession)):
+        return
+    needed = HELD * frame.bytes
+    if needed > session.memory:
         most = f"{setting('memory_bytes')} = {size(session.memory)}"
-        raise NeedsSpark(
-            f"the rows take about {size(HELD * frame.bytes)} in this process, more than {most}"
-        )
+        raise NeedsSpark(f"the rows take about {size(needed)} in this process, more than {most}")
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a table that reads some `columns` alone (None: all), and has so many `rows`, where
-    that is known."""
+    """A part of a table that reads some `columns` alone (None: all).
+
+    `rows`: how many it has, where that is known."""
 
     read: Callable[[Sequence[str] | None], Batches]
     rows: int | None = None
@@ -163,9 +167,10 @@ class Part:
 
 @dataclass
 class LocalFrame:
-    """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of
-    columns as Spark has it. `sizes` of the columns that are read, in bytes, about, where they are
-    known."""
+    """Arrow batches with the columns `kinds`, of `parts` that each give them anew.
+
+    `metadata` of columns are as Spark has them. `sizes` of the columns that are read are in bytes,
+    about, where they are known."""
 
     parts: Sequence[Callable[[], Batches]]
     kinds: dict[str, Kind]
@@ -190,63 +195,59 @@ class LocalFrame:
 
     def select(self, *columns: str) -> LocalFrame:
         """Return some columns in the order of the frame; a `Part` reads no others."""
-        wanted = [name for name in self.kinds if name in columns]
+        names = [name for name in self.kinds if name in columns]
 
-        def some(batches: Batches) -> Batches:
-            return (batch.select(wanted) for batch in batches)
+        def selected(batches: Batches) -> Batches:
+            return (batch.select(names) for batch in batches)
 
-        parts = [
-            replace(p, columns=wanted) if isinstance(p, Part) else partial(_mapped, p, some)
-            for p in self.parts
-        ]
-        sizes = {name: size for name, size in self.sizes.items() if name in wanted}
-        return replace(
-            self, parts=parts, kinds={name: self.kinds[name] for name in wanted}, sizes=sizes
-        )
+        parts: list[Callable[[], Batches]] = []
+        for part in self.parts:
+            if isinstance(part, Part):
+                parts.append(replace(part, columns=names))
+            else:
+                parts.append(partial(_mapped, part, selected))
+        kinds = {name: self.kinds[name] for name in names}
+        sizes = {name: size for name, size in self.sizes.items() if name in kinds}
+        return replace(self, parts=parts, kinds=kinds, sizes=sizes)
 
     def mapInArrow(
         self, function: Callable[[Batches], Iterable[pa.RecordBatch]], schema: Any
     ) -> LocalFrame:
-        """Return what `function` makes of the batches of each part. `schema`: the new columns'
-        types by name, or as DDL."""
+        """Return what `function` makes of the batches of each part.
+
+        `schema`: the new columns' types by name, or as DDL."""
         if isinstance(schema, str):
             schema = {column.split()[0]: UNKNOWN for column in schema.split(", ")}
-        return replace(
-            self,
-            parts=[partial(_mapped, part, function) for part in self.parts],
-            kinds=schema,
-            metadata={},
-        )
+        parts = [partial(_mapped, part, function) for part in self.parts]
+        return replace(self, parts=parts, kinds=schema, metadata={})
 
     def withColumns(
         self, columns: Mapping[str, tuple[Kind, Callable[[pa.RecordBatch], pa.Array]]]
     ) -> LocalFrame:
-        """Return the frame with columns of their kinds, each made of the batch, beside the others
-        or in place of one."""
+        """Return the frame with columns of their kinds, each made of the batch.
 
-        def made(batches: Batches) -> Batches:
+        They stand beside the others or in place of one."""
+
+        def with_columns(batches: Batches) -> Batches:
             for batch in batches:
                 cells = dict(zip(batch.schema.names, batch.columns, strict=True))
                 cells |= {name: make(batch) for name, (_, make) in columns.items()}
                 yield type(batch).from_arrays(list(cells.values()), list(cells))
 
-        mapped = self.mapInArrow(
-            made, {**self.kinds, **{name: kind for name, (kind, _) in columns.items()}}
-        )
-        return replace(
-            mapped, metadata={k: v for k, v in self.metadata.items() if k not in columns}
-        )
+        kinds = dict(self.kinds)
+        kinds |= {name: kind for name, (kind, _) in columns.items()}
+        metadata = {name: facts for name, facts in self.metadata.items() if name not in columns}
+        return replace(self.mapInArrow(with_columns, kinds), metadata=metadata)
 
     def batches(self) -> Batches:
         return chain.from_iterable(part() for part in self.parts)
 
     def collect(self) -> list[dict[str, Any]]:
-        return [
-            row
-            for batches in self.map_parts(list)
-            for batch in batches
-            for row in batch.to_pylist()
-        ]
+        rows: list[dict[str, Any]] = []
+        for batches in self.map_parts(list):
+            for batch in batches:
+                rows += batch.to_pylist()
+        return rows
 
     def toPandas(self) -> Any:
         import pandas as pd
@@ -271,21 +272,22 @@ class LocalFrame:
         return sum(self.map_parts(lambda batches: sum(batch.num_rows for batch in batches)))
 
     def map_parts(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:
-        """Iterate over what `work` makes of each part's batches, in order; as many at once as there
-        are cores."""
+        """Iterate over what `work` makes of each part's batches, in order.
 
-        def one(part: Callable[[], Batches]) -> Outcome:
+        As many parts at once as there are cores."""
+
+        def outcome(part: Callable[[], Batches]) -> Outcome:
             return work(part())
 
         threads = min(num_cores(), len(self.parts))
         if threads < 2:
-            yield from map(one, self.parts)
+            yield from map(outcome, self.parts)
             return
         under_way: deque[Future[Outcome]] = deque()
         with ThreadPoolExecutor(threads) as pool:
             try:
                 for part in self.parts:
-                    under_way.append(pool.submit(one, part))
+                    under_way.append(pool.submit(outcome, part))
                     if len(under_way) > threads:
                         yield under_way.popleft().result()
                 while under_way:

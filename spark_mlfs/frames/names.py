@@ -14,66 +14,78 @@ PANDAS_INDEX = r"__index_level_\d+__"  # the column that pandas writes its index
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark takes it whatever it holds."""
+    """Return a column's name as Spark takes it whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def columns_of(
-    frame: DataFrame, wanted: str | Sequence[str], what: str, exclude: Sequence[str] = ()
+    frame: DataFrame, columns: str | Sequence[str], argument: str, exclude: Sequence[str] = ()
 ) -> list[str]:
-    """The column names an argument stands for: one name, a list, or a pattern with ``*``."""
+    """Return the column names an `argument` stands for: one name, a list, or a pattern with ``*``.
+
+    A pattern stands for no columns of `exclude`."""
     known = frame.columns
-    names = [wanted] if isinstance(wanted, str) else list(wanted or [])
-    if not names or not all(isinstance(n, str) for n in names):
+    patterns = [columns] if isinstance(columns, str) else list(columns or [])
+    if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
         raise ParameterError(
-            f"{option(what, wanted)}: give a column name, a list of them or a pattern with *"
+            f"{option(argument, columns)}: give a column name, a list of them or a pattern with *"
         )
-    columns: list[str] = []
-    for name in names:
-        plain = name[1:-1].replace("``", "`") if re.fullmatch(r"`(?:[^`]|``)+`", name) else name
-        if name in known:
-            columns.append(name)
+    names: list[str] = []
+    for pattern in patterns:
+        plain = pattern
+        if re.fullmatch(r"`(?:[^`]|``)+`", pattern):
+            plain = pattern[1:-1].replace("``", "`")
+        if pattern in known:
+            names.append(pattern)
         elif plain in known:
-            columns.append(plain)
-        elif "*" in name:
-            matched = [
-                c
-                for c in known
-                if fnmatch.fnmatchcase(c, name.replace("[", "[[]")) and c not in exclude
-            ]
-            matched = [c for c in matched if not re.fullmatch(PANDAS_INDEX, c)]
-            if not matched:
-                raise DataError(f"{option(what)}: no column matches {name!r}: {near(name, known)}")
-            columns += matched
+            names.append(plain)
         else:
-            raise DataError(f"{option(what)}: no column {name!r}: {near(name, known)}")
-    twice = first_repeated(columns)
+            matched = _matched(pattern, known, exclude) if "*" in pattern else []
+            if not matched:
+                fault = f"column matches {pattern!r}" if "*" in pattern else f"column {pattern!r}"
+                raise DataError(f"{option(argument)}: no {fault}: {near(pattern, known)}")
+            names += matched
+    twice = first_repeated(names)
     if twice is not None:
         raise ParameterError(
-            f"{option(what)}: column {twice!r} is given twice; give each column once"
+            f"{option(argument)}: column {twice!r} is given twice; give each column once"
         )
-    return columns
+    return names
+
+
+def _matched(pattern: str, known: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    """Return the columns that a pattern with ``*`` stands for, but for pandas' index."""
+    pattern = pattern.replace("[", "[[]")
+    return [
+        name
+        for name in known
+        if fnmatch.fnmatchcase(name, pattern)
+        and name not in exclude
+        and not re.fullmatch(PANDAS_INDEX, name)
+    ]
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """ "did you mean …" for an unknown name, or the known names where none is close."""
+    """Return "did you mean …" for an unknown name, or the known names where none is close."""
+    name = str(name)
     known = [str(k)[:80] for k in known]
+    close: list[str] = []
     # A long name is no slip, and among very many names the comparison takes minutes.
-    close = (
-        difflib.get_close_matches(str(name), known[:20_000], n=3, cutoff=0.6)
-        if len(str(name)) <= 80
-        else []
-    )
+    if len(name) <= 80:
+        close = difflib.get_close_matches(name, known[:20_000], n=3, cutoff=0.6)
     if close:
-        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+        return "did you mean " + " or ".join(map(repr, close)) + "?"
     if not known:
         return "there is none"
-    return (
-        "there are " + ", ".join(repr(k) for k in known[:12]) + (", …" if len(known) > 12 else "")
-    )
+    listed = ", ".join(map(repr, known[:12]))
+    return f"there are {listed}" + (", …" if len(known) > 12 else "")
 
 
 def first_repeated(names: Sequence[str]) -> str | None:
-    """The first name that is there twice."""
-    first = {name: place for place, name in reversed(list(enumerate(names)))}
-    return next((name for place, name in enumerate(names) if first[name] < place), None)
+    """Return the name whose second place comes first, None where no name stands twice."""
+    different: set[str] = set()
+    for name in names:
+        if name in different:
+            return name
+        different.add(name)
+    return None

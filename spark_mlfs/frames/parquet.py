@@ -51,32 +51,36 @@ def kind_of_arrow(kind: pa.DataType) -> Kind:
     if pa.types.is_decimal(kind):
         return Kind(f"decimal({kind.precision},{kind.scale})")
     if pa.types.is_timestamp(kind):
-        return Kind("timestamp" if kind.tz else "timestamp_ntz")
+        name = "timestamp" if kind.tz else "timestamp_ntz"
+        return Kind(name)
     if pa.types.is_struct(kind):
-        return Kind(f"struct<{','.join(f'{f.name}:{kind_of_arrow(f.type).name}' for f in kind)}>")
+        fields = [f"{field.name}:{kind_of_arrow(field.type).name}" for field in kind]
+        return Kind(f"struct<{','.join(fields)}>")
     return Kind(_NAMES[kind]) if kind in _NAMES else UNKNOWN
 
 
+# unsigned integers, which Spark has not
+_WIDER = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+
+
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Spark reads a type of Arrow's as; `NeedsSpark` for what this process
-    does not read."""
+    """Return the type that Spark reads a type of Arrow's as."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
-    if (
-        pa.types.is_large_string(kind) or str(kind) == "string_view"
-    ):  # which PyArrow 14 does not know
+    # PyArrow 14 does not know string_view
+    if pa.types.is_large_string(kind) or str(kind) == "string_view":
         return pa.string()
     if pa.types.is_large_binary(kind):
         return pa.binary()
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return pa.list_(kind.value_field.with_type(plain_type(kind.value_type)))
-    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
-    return wider.get(kind, kind)
+    return _WIDER.get(kind, kind)
 
 
 def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame:
-    """Return the rows of Parquet files, some row groups a part; `NeedsSpark` for what this process
-    does not read."""
+    """Return the rows of Parquet files, some row groups a part.
+
+    Raises `NeedsSpark` for what this process does not read."""
     import pyarrow.parquet as pq
 
     if options:
@@ -92,35 +96,47 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
     for reader, file in zip(readers, files, strict=True):
         if not reader.schema_arrow.remove_metadata().equals(schema):
             raise NeedsSpark(f"{file} has other columns than {files[0]}")
-    declared = json.loads((readers[0].metadata.metadata or {}).get(SPARK_ROW, b'{"fields": []}'))[
-        "fields"
-    ]
-    fields = {field["name"]: field for field in declared}
-    kinds, metadata = {}, {}
-    for field in schema:
-        said = fields.get(field.name, {})
-        vector = isinstance(said.get("type"), dict) and said["type"].get("class", "").endswith(
-            "linalg.VectorUDT"
-        )
-        kinds[field.name] = Kind("vector") if vector else kind_of_arrow(plain_type(field.type))
-        metadata[field.name] = said.get("metadata", {})
+    kinds, metadata = _columns(schema, readers[0].metadata.metadata or {})
     if len(set(map(str.lower, schema.names))) < len(schema.names):
         raise NeedsSpark(f"{files[0]} has columns whose names differ by case alone")
     parts: list[Callable[[], Batches]] = []
     sizes: Counter[str] = Counter()
     for reader, file in zip(readers, files, strict=True):
-        groups = map(reader.metadata.row_group, range(reader.num_row_groups))
-        each = ((k, group.num_rows, _decoded(group, kinds)) for k, group in enumerate(groups))
-        for some in runs(each, lambda group: group[2].total(), PART_BYTES):
-            numbers, rows, decoded = zip(*some, strict=True)
-            parts.append(Part(partial(_row_groups, file, numbers, sum(rows)), sum(rows)))
+        groups: list[tuple[int, int, Counter[str]]] = []  # number, rows, decoded bytes by column
+        for number in range(reader.num_row_groups):
+            group = reader.metadata.row_group(number)
+            groups.append((number, group.num_rows, _decoded(group, kinds)))
+        for run in runs(groups, lambda group: group[2].total(), PART_BYTES):
+            numbers, row_counts, decoded = zip(*run, strict=True)
+            rows = sum(row_counts)
+            parts.append(Part(partial(_row_groups, file, numbers, rows), rows))
             sizes = sum(decoded, sizes)
         reader.close()
     return LocalFrame(parts, kinds, metadata, sizes)
 
 
+def _columns(
+    schema: pa.Schema, file_metadata: Mapping[bytes, bytes]
+) -> tuple[dict[str, Kind], dict[str, dict[str, Any]]]:
+    """Return the types and the metadata of columns; vectors are those that Spark declared so."""
+    declared = json.loads(file_metadata.get(SPARK_ROW, b'{"fields": []}'))["fields"]
+    facts_of = {field["name"]: field for field in declared}
+    kinds: dict[str, Kind] = {}
+    metadata: dict[str, dict[str, Any]] = {}
+    for field in schema:
+        facts = facts_of.get(field.name, {})
+        spark_type = facts.get("type")
+        class_name = spark_type.get("class", "") if isinstance(spark_type, dict) else ""
+        if class_name.endswith("linalg.VectorUDT"):
+            kinds[field.name] = Kind("vector")
+        else:
+            kinds[field.name] = kind_of_arrow(plain_type(field.type))
+        metadata[field.name] = facts.get("metadata", {})
+    return kinds, metadata
+
+
 def _decoded(group: Any, names: Container[str]) -> Counter[str]:
-    """How many bytes each column of a row group takes in memory, about."""
+    """Return how many bytes each column of a row group takes in memory, about."""
     sizes: Counter[str] = Counter()
     for column in map(group.column, range(group.num_columns)):
         name = column.path_in_schema
@@ -138,13 +154,13 @@ def _row_groups(
 
     with pq.ParquetFile(file, buffer_size=READ_BYTES) as reader:
         size = sum(reader.metadata.row_group(group).total_byte_size for group in groups)
-        wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
-        for batch in reader.iter_batches(wanted, list(groups), columns=columns, use_threads=False):
-            yield pa.RecordBatch.from_arrays(
-                [_plain(column) for column in batch.columns], batch.schema.names
-            )
+        batch_rows = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
+        batches = reader.iter_batches(batch_rows, list(groups), columns=columns, use_threads=False)
+        for batch in batches:
+            plain = [_plain(column) for column in batch.columns]
+            yield pa.RecordBatch.from_arrays(plain, batch.schema.names)
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    wanted = plain_type(column.type)
-    return column if wanted == column.type else column.cast(wanted)
+    kind = plain_type(column.type)
+    return column if kind == column.type else column.cast(kind)

@@ -1,12 +1,10 @@
-"""Files of this machine as Spark takes a path: one file, a folder, a glob; plain or packed; as
-lines, or whole."""
+"""Files of this machine as Spark takes a path: one file, a folder, a glob; plain or packed."""
 
 from __future__ import annotations
 
 import bz2
 import glob
 import gzip
-import itertools
 import os
 import re
 import zlib
@@ -43,18 +41,22 @@ def matching(local: str, nested: bool = False) -> list[str]:
     """Return the path itself, or what it stands for as a glob, sorted by name."""
     if os.path.exists(local):
         return [local]
-    return sorted({m for one in _braces(local) for m in glob.glob(one, recursive=nested)})
+    matches: set[str] = set()
+    for pattern in _braces(local):
+        matches.update(glob.glob(pattern, recursive=nested))
+    return sorted(matches)
 
 
 def files_of(path: str, nested: bool = False) -> list[str]:
-    """Return the files that a path, folder or glob stands for, sorted by name, but for hidden ones
-    (``.`` or ``_`` in front). `DataError` where there are none; with `nested` those of folders in
-    folders, too, perhaps none."""
+    """Return the files that a path, folder or glob stands for, sorted by name.
+
+    Hidden ones (``.`` or ``_`` in front) are not among them. Raises `DataError` where there are
+    none; with `nested` those of folders in folders are among them, too, perhaps none."""
     matches = matching(machine_path(path), nested)
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
-    out = [match for match in matches if not os.path.isdir(match)]
-    if not nested and any(Path(file).is_fifo() for file in out):  # as /dev/stdin may be
+    files = [match for match in matches if not os.path.isdir(match)]
+    if not nested and any(Path(file).is_fifo() for file in files):  # as /dev/stdin may be
         raise DataError(
             f"{path} is a pipe, and data are read more than once: save them in a file first"
         )
@@ -63,12 +65,12 @@ def files_of(path: str, nested: bool = False) -> list[str]:
             inner[:] = [name for name in inner if name[0] not in "._"]
             if inner and not nested:
                 raise NeedsSpark(f"{match} has folders in it")
-            out += [os.path.join(folder, name) for name in names if name[0] not in "._"]
-    if not out and not nested:
+            files += [os.path.join(folder, name) for name in names if name[0] not in "._"]
+    if not files and not nested:
         raise DataError(
             f"{path}: no file there; give the data file, a folder or a glob that matches some"
         )
-    return sorted(out)
+    return sorted(files)
 
 
 def _braces(pattern: str) -> list[str]:
@@ -76,61 +78,65 @@ def _braces(pattern: str) -> list[str]:
     group = re.search(r"\{([^{}]*)\}", pattern)
     if group is None:
         return [pattern]
-    return [
-        one
-        for part in group[1].split(",")
-        for one in _braces(pattern[: group.start()] + part + pattern[group.end() :])
-    ]
+    before = pattern[: group.start()]
+    after = pattern[group.end() :]
+    patterns: list[str] = []
+    for choice in group[1].split(","):
+        patterns += _braces(before + choice + after)
+    return patterns
 
 
 def runs(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Iterate over items that stand side by side, as many as reach the size `most` together; the
-    last may be fewer."""
-    run, size = list[Item](), 0
+    """Iterate over runs of neighbouring items, as many as reach the size `most` together.
+
+    The last run may be smaller."""
+    run: list[Item] = []
+    size = 0
     for item in items:
         run.append(item)
         size += size_of(item)
         if size >= most:
             yield run
-            run, size = [], 0
+            run = []
+            size = 0
     if run:
         yield run
 
 
 def lines_of(names: Sequence[str]) -> LocalFrame:
-    """Return the lines of files as ``value, start`` (of the part of a large file), and ``file``
-    where there are several."""
-    single = len(names) == 1 and (
-        names[0].endswith(PACKED) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES
-    )
+    """Return the lines of files as ``value``, and the ``start`` of their part of a large file.
+
+    Where there are several files their names are the column ``file``."""
+    single = False
+    if len(names) == 1:
+        small = os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES
+        single = names[0].endswith(PACKED) or small
     parts = [partial(_batches, split, single) for split in splits_of(names)]
-    text = Kind("string")
-    kinds = {"value": text, "start": Kind("bigint")} | ({} if single else {"file": text})
+    kinds = {"value": Kind("string"), "start": Kind("bigint")}
+    if not single:
+        kinds["file"] = Kind("string")
     return LocalFrame(parts, kinds, sizes=sizes_of(names, ["value"]))
 
 
 def sizes_of(names: Sequence[str], columns: Sequence[str]) -> dict[str, int]:
-    """Return about how many bytes the columns of files of text take: those of the files, shared
-    out."""
-    size = sum(
-        os.path.getsize(name) * (PACKED_TIMES if name.endswith(PACKED) else 1) for name in names
-    )
+    """Return about how many bytes the columns of files of text take: those of the files, shared."""
+    size = 0
+    for name in names:
+        times = PACKED_TIMES if name.endswith(PACKED) else 1
+        size += os.path.getsize(name) * times
     return dict.fromkeys(columns, size // max(1, len(columns)))
 
 
 def splits_of(names: Sequence[str]) -> list[FileSplit]:
-    """Return the parts in which files are read: one of a small or packed file, several of a large
-    one."""
-    out: list[FileSplit] = []
+    """Return the parts in which files are read: one of a small or packed file, else several."""
+    splits: list[FileSplit] = []
     for name in names:
         size = os.path.getsize(name)
-        splits = 1 if name.endswith(PACKED) else max(1, round(size / SPLIT_BYTES))
-        edges = np.linspace(0, size, splits + 1).astype(int).tolist()
-        out += [
-            FileSplit(name, start, None if end == size else end)
-            for start, end in itertools.pairwise(edges)
-        ]
-    return out
+        count = 1 if name.endswith(PACKED) else max(1, round(size / SPLIT_BYTES))
+        starts = np.linspace(0, size, count + 1).astype(int).tolist()[:-1]
+        for start, end in zip(starts, [*starts[1:], None], strict=True):
+            splits.append(FileSplit(name, start, end))
+    return splits
 
 
 @dataclass(frozen=True)
@@ -144,29 +150,12 @@ class FileSplit:
     def blocks(self) -> Iterator[bytes]:
         """Iterate over bytes that end where a line does, without a byte order mark."""
         packed = self.name.endswith(PACKED)
+        ending = os.path.splitext(self.name)[1]
+        if packed and ending not in _OPEN:
+            raise NeedsSpark(f"{self.name} is packed as {ending}")
         try:
-            ending = os.path.splitext(self.name)[1]
-            if packed and ending not in _OPEN:
-                raise NeedsSpark(f"{self.name} is packed as {ending}")
             with _OPEN.get(ending, open)(self.name, "rb") as file:
-                at = self.start
-                if at:
-                    file.seek(at - 1)
-                    at += len(file.readline()) - 1
-                elif file.read(len(BOM)) == BOM:
-                    at = len(BOM)
-                else:
-                    file.seek(0)
-                while self.end is None or at < self.end:
-                    data = file.read(
-                        BLOCK_BYTES if self.end is None else min(BLOCK_BYTES, self.end - at)
-                    )
-                    if not data.endswith(b"\n"):
-                        data += file.readline()
-                    if not data:
-                        break
-                    at += len(data)
-                    yield data
+                yield from self._blocks(file)
         except (OSError, EOFError, zlib.error) as error:
             if not packed:
                 raise
@@ -175,9 +164,31 @@ class FileSplit:
                 f"{self.name}: damaged, or not packed as its name says ({error}); {remedy}"
             ) from None
 
+    def _blocks(self, file: Any) -> Iterator[bytes]:
+        position = self.start
+        if position:  # the line across the start is of the split before
+            file.seek(position - 1)
+            position += len(file.readline()) - 1
+        elif file.read(len(BOM)) == BOM:
+            position = len(BOM)
+        else:
+            file.seek(0)
+        while self.end is None or position < self.end:
+            size = BLOCK_BYTES
+            if self.end is not None:
+                size = min(size, self.end - position)
+            data = file.read(size)
+            if not data.endswith(b"\n"):
+                data += file.readline()
+            if not data:
+                break
+            position += len(data)
+            yield data
+
     def lines(self) -> Iterator[pa.StringArray]:
-        """Iterate over the lines, each with the white space around it; a lone carriage return ends
-        a line, too."""
+        """Iterate over the lines, each with the white space around it.
+
+        A lone carriage return ends a line, too."""
         for block in self.blocks():
             offsets = edges_of(np.frombuffer(block, np.uint8)).astype(np.int32)
             yield pa.StringArray.from_buffers(
@@ -186,15 +197,15 @@ class FileSplit:
 
 
 def edges_of(data: np.ndarray) -> np.ndarray:
-    """Return where each line of bytes begins, and where the last one ends; a lone carriage return
-    ends a line, too."""
+    """Return where each line of bytes begins, and where the last one ends.
+
+    A lone carriage return ends a line, too."""
     ends = data == 10
     returns = np.flatnonzero(data == 13)
     if len(returns):
-        alone = returns[
-            (returns + 1 == len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)
-        ]
-        ends[alone] = True
+        last = returns + 1 == len(data)
+        following = data[np.minimum(returns + 1, len(data) - 1)]
+        ends[returns[last | (following != 10)]] = True
     edges = np.flatnonzero(ends) + 1
     if not len(edges) or edges[-1] < len(data):
         edges = np.append(edges, len(data))
@@ -215,8 +226,10 @@ def filled_lines(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _batches(split: FileSplit, single: bool) -> Batches:
     for lines in split.lines():
-        columns, names = [lines, pa.array(np.full(len(lines), split.start))], ["value", "start"]
+        columns = [lines, pa.array(np.full(len(lines), split.start))]
+        names = ["value", "start"]
         if not single:
-            columns.append(pa.array([split.name]).take(pa.array(np.zeros(len(lines), np.int32))))
+            first = pa.array(np.zeros(len(lines), np.int32))
+            columns.append(pa.array([split.name]).take(first))
             names.append("file")
         yield pa.RecordBatch.from_arrays(columns, names)

@@ -1,11 +1,10 @@
-"""What is asked of sessions: how many rows go to Python at once, how many files a task takes,
-frames of pandas, the JVM."""
+"""Sessions: how many rows go to Python at once, how many files a task takes, pandas, the JVM."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ..errors import DataError, ParameterError
@@ -28,45 +27,47 @@ OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
 def small_batches(
     spark: SparkSession, row_bytes: Callable[[], int] | None = None, files: bool = False
 ) -> Iterator[None]:
-    """Have Spark hand rows over in Arrow batches of about `BATCH_BYTES` (before 4.1 of
-    `row_bytes()` a row): wide rows take half as long. Where rows are `files`, tasks take many small
-    ones."""
+    """Have Spark hand rows over in Arrow batches of about `BATCH_BYTES`.
+
+    Wide rows take half as long so. Spark before 4.1 counts rows, of `row_bytes()` each. Where rows
+    are `files`, tasks take many small ones."""
     if isinstance(spark, LocalSession):
         yield
         return
     try:
-        name, before = (
-            _BATCH_BYTES,
-            spark.conf.get(_BATCH_BYTES),
-        )  # Spark before 4.1 has no such setting
-        small = BATCH_BYTES
+        spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
+        name = _BATCH_BYTES
+        value = BATCH_BYTES
     except Exception:
-        name, before = _BATCH_RECORDS, spark.conf.get(_BATCH_RECORDS, "10000")
-        most = (
-            BATCH_ROWS
-            if row_bytes is None
-            else max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes())))
-        )
-        rows = int(before or 0)
-        small = min(rows, most) if rows > 0 else most
-    with (
-        session_setting(spark, name, small),
-        session_setting(spark, FILE_WEIGHT, FILE_BYTES) if files else nullcontext(),
-    ):
+        name = _BATCH_RECORDS
+        records = int(spark.conf.get(name, "10000") or 0)
+        value = BATCH_ROWS
+        if row_bytes is not None:
+            fitting = BATCH_BYTES // max(1, row_bytes())
+            value = max(1, min(BATCH_ROWS, fitting))
+        if records > 0:
+            value = min(records, value)
+    file_weight: AbstractContextManager[None] = nullcontext()
+    if files:
+        file_weight = session_setting(spark, FILE_WEIGHT, FILE_BYTES)
+    with session_setting(spark, name, value), file_weight:
         yield
 
 
 @contextmanager
 def session_setting(spark: SparkSession, name: str, value: int) -> Iterator[None]:
-    """Give a session's setting a value meanwhile, where the platform lets it be set: without, work
-    is slower, not wrong. Its own comes back when the last of several threads leaves."""
-    # in the session, of which a process may have several: how many use the value, and its own
+    """Give a session's setting a value meanwhile, where the platform lets it be set.
+
+    Without, work is slower, not wrong. The setting before comes back when the last of several
+    threads leaves."""
+    # in the session, of which a process may have several: how many use the value, and the old one
     note = f"spark.mlfs.{name}"
     try:
         with _SETTING:
-            users, own = _users(spark, note)
-            own = own if users else str(spark.conf.get(name))
-            spark.conf.set(note, f"{users + 1} {own}")
+            users, before = _users(spark, note)
+            if not users:
+                before = str(spark.conf.get(name))
+            spark.conf.set(note, f"{users + 1} {before}")
             try:
                 spark.conf.set(name, str(value))
             except Exception:
@@ -79,21 +80,23 @@ def session_setting(spark: SparkSession, name: str, value: int) -> Iterator[None
         yield
     finally:
         with _SETTING:
-            users, own = _users(spark, note)
+            users, before = _users(spark, note)
             if users > 1:
-                spark.conf.set(note, f"{users - 1} {own}")
+                spark.conf.set(note, f"{users - 1} {before}")
             else:
-                spark.conf.set(name, own)
+                spark.conf.set(name, before)
                 spark.conf.unset(note)
 
 
 def _users(spark: SparkSession, note: str) -> tuple[int, str]:
-    users, _, own = (spark.conf.get(note, "") or "0 ").partition(" ")
-    return int(users), own
+    users, _, before = (spark.conf.get(note, "") or "0 ").partition(" ")
+    return int(users), before
 
 
 def jvm_within_reach() -> bool:
-    """Whether Spark ML's own stages can be made and loaded: not by a Connect client before 4.0."""
+    """Return whether Spark ML's own stages can be made and loaded.
+
+    A Connect client before 4.0 cannot."""
     import pyspark
     from pyspark.sql.utils import is_remote
 
@@ -101,8 +104,9 @@ def jvm_within_reach() -> bool:
 
 
 def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
-    """A Spark frame as it is, a pandas frame through the session (None: the active one);
-    `ParameterError` for anything else."""
+    """Return a Spark frame as it is, a pandas frame through the session (None: the active one).
+
+    Raises `ParameterError` for anything else."""
     if type(data).__module__.startswith("pyspark.") or isinstance(data, LocalFrame):
         return data
     if not (type(data).__module__.startswith("pandas.") and hasattr(data, "columns")):
@@ -124,7 +128,7 @@ def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
     try:
         return spark.createDataFrame(data)
     except Exception as error:
-        said = str(error).strip().split("\n")[0][:200]
+        reason = str(error).strip().split("\n")[0][:200]
         raise DataError(
-            f"Spark cannot take this pandas frame ({said}); give each column one type of value"
+            f"Spark cannot take this pandas frame ({reason}); give each column one type of value"
         ) from None

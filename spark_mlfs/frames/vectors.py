@@ -1,5 +1,4 @@
-"""Batches of vectors as NumPy arrays, to and from the Arrow form of ``VectorUDT``; no row by row
-work.
+"""Batches of vectors as NumPy arrays, to and from the Arrow form of ``VectorUDT``, rows at once.
 
 A ``VectorUDT`` column travels as ``struct<type:int8, size:int32, indices:list<int32>,
 values:list<double>>``: type 0 is sparse, type 1 is dense and then has neither size nor indices."""
@@ -23,12 +22,11 @@ def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataF
         return frame.mapInArrow(function, CANONICAL)
     from pyspark.ml.linalg import VectorUDT
 
-    types = {
-        name: T.LongType() if kind.integer else VectorUDT() for name, kind in CANONICAL.items()
-    }
-    return frame.mapInArrow(
-        function, T.StructType([T.StructField(name, each, False) for name, each in types.items()])
-    )
+    fields = []
+    for name, kind in CANONICAL.items():
+        data_type = T.LongType() if kind.integer else VectorUDT()
+        fields.append(T.StructField(name, data_type, False))
+    return frame.mapInArrow(function, T.StructType(fields))
 
 
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
@@ -36,22 +34,28 @@ _INT32_MAX = 2**31 - 1
 
 
 def sparse_cell(indices: Column, entries: Column, width: int) -> Column:
-    """A sparse vector of its parts."""
+    """Return a sparse vector of its parts."""
     from pyspark.ml.linalg import VectorUDT
 
-    kind, size = F.lit(SPARSE).cast("tinyint").alias("type"), F.lit(width).alias("size")
-    cell = F.struct(kind, size, indices.alias("indices"), entries.alias("values"))
+    kind = F.lit(SPARSE).cast("tinyint")
+    cell = F.struct(
+        kind.alias("type"),
+        F.lit(width).alias("size"),
+        indices.alias("indices"),
+        entries.alias("values"),
+    )
     # no expression makes a sparse vector of its parts but the reader of JSON, which gives every
     # double its bits back
-    return F.from_json(
-        F.to_json(F.struct(cell.alias("v"))), T.StructType([T.StructField("v", VectorUDT())])
-    )["v"]
+    text = F.to_json(F.struct(cell.alias("v")))
+    schema = T.StructType([T.StructField("v", VectorUDT())])
+    return F.from_json(text, schema)["v"]
 
 
 @dataclass
 class Vectors:
-    """n vectors of `size` slots: `dense` flags, `lengths` of each, `indices` (of dense rows, too)
-    and `values` row by row; `null` marks rows without a vector."""
+    """n vectors of `size` slots: `dense` flags, `lengths`, `indices` and `values` row by row.
+
+    Dense rows have indices, too; `null` marks rows without a vector."""
 
     size: int
     dense: np.ndarray
@@ -65,12 +69,13 @@ class Vectors:
 
     @property
     def rows(self) -> np.ndarray:
-        """Row position of every stored value."""
+        """Return the row position of every stored value."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def take(self, rows: np.ndarray) -> Vectors:
-        """The vectors of these rows, in that order."""
-        lengths, starts = self.lengths[rows], np.cumsum(self.lengths) - self.lengths
+        """Return the vectors of some rows, in that order."""
+        lengths = self.lengths[rows]
+        starts = np.cumsum(self.lengths) - self.lengths
         stored = np.repeat(starts[rows], lengths) + within(lengths)
         null = None if self.null is None else self.null[rows]
         return Vectors(
@@ -78,19 +83,25 @@ class Vectors:
         )
 
     def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
-        """The entries `places` of every vector, in that order; `fill` are the values of missing
-        ones."""
+        """Return the entries `places` of every vector, in that order.
+
+        `fill` has the values of missing ones."""
         if self.dense.all() and (self.lengths == self.size).all():
             x = self.values.reshape(len(self), self.size)[:, places]
-            return dense(x if fill is None else np.where(np.isnan(x), fill, x))
-        to = np.full(self.size, -1, np.int64)
-        to[places] = np.arange(len(places))
-        slots = to[self.indices]
+            if fill is not None:
+                x = np.where(np.isnan(x), fill, x)
+            return dense(x)
+        slot_of = np.full(self.size, -1, np.int64)
+        slot_of[places] = np.arange(len(places))
+        slots = slot_of[self.indices]
         stored = np.flatnonzero(slots >= 0)
-        rows, slots, values = self.rows[stored], slots[stored], self.values[stored]
+        rows = self.rows[stored]
+        slots = slots[stored]
+        values = self.values[stored]
         if len(places) > 1 and (np.diff(places) < 0).any():
             order = np.lexsort((slots, rows))
-            slots, values = slots[order], values[order]
+            slots = slots[order]
+            values = values[order]
         if fill is not None:
             values = np.where(np.isnan(values), fill[slots], values)
         lengths = np.bincount(rows, minlength=len(self))
@@ -103,15 +114,17 @@ class Vectors:
 
     def to_arrow(self) -> pa.StructArray:
         dense = self.dense
-        indices = self.indices[:0] if dense.all() else self.indices[np.repeat(~dense, self.lengths)]
-        slots = _offsets(np.where(dense, 0, self.lengths)), pa.array(indices.astype(np.int32))
+        indices = self.indices[:0]
+        if not dense.all():
+            indices = self.indices[np.repeat(~dense, self.lengths)]
+        slot_offsets = _offsets(np.where(dense, 0, self.lengths))
+        slots = pa.array(indices.astype(np.int32))
+        values = pa.array(self.values.astype(np.float64))
         fields = [
             pa.array(dense.astype(np.int8)),
             pa.array(np.full(len(self), self.size, np.int32), mask=dense),
-            pa.ListArray.from_arrays(*slots, mask=pa.array(dense)),
-            pa.ListArray.from_arrays(
-                _offsets(self.lengths), pa.array(self.values.astype(np.float64))
-            ),
+            pa.ListArray.from_arrays(slot_offsets, slots, mask=pa.array(dense)),
+            pa.ListArray.from_arrays(_offsets(self.lengths), values),
         ]
         mask = None if self.null is None or not self.null.any() else pa.array(self.null)
         return pa.StructArray.from_arrays(fields, ["type", "size", "indices", "values"], mask=mask)
@@ -128,48 +141,57 @@ def _offsets(lengths: np.ndarray) -> pa.Array:
 
 
 def dense(matrix: np.ndarray) -> Vectors:
-    """Every row of an n×d matrix as a dense vector."""
+    """Return every row of an n×d matrix as a dense vector."""
     n, size = matrix.shape
-    indices, values = (
-        np.tile(np.arange(size, dtype=np.int32), n),
-        np.ascontiguousarray(matrix, np.float64).ravel(),
-    )
+    indices = np.tile(np.arange(size, dtype=np.int32), n)
+    values = np.ascontiguousarray(matrix, np.float64).ravel()
     return Vectors(size, np.ones(n, bool), np.full(n, size), indices, values)
 
 
 def sparse(n: int, size: int, rows: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Vectors:
-    """n sparse vectors from (row, index, value) triples in any order; zeros are not stored, NaN
-    is."""
+    """Return n sparse vectors from (row, index, value) triples in any order.
+
+    Zeros are not stored, NaN is."""
     stored = values != 0
     if not stored.all():
-        rows, indices, values = rows[stored], indices[stored], values[stored]
+        rows = rows[stored]
+        indices = indices[stored]
+        values = values[stored]
     key = rows.astype(np.int64) * size + indices
-    if len(key) > 1 and not (key[1:] > key[:-1]).all():
+    in_order = key[1:] > key[:-1]
+    if not in_order.all():
         order = np.argsort(key, kind="stable")
-        rows, indices, values = rows[order], indices[order], values[order]
+        rows = rows[order]
+        indices = indices[order]
+        values = values[order]
     return Vectors(size, np.zeros(n, bool), np.bincount(rows, minlength=n), indices, values)
 
 
 def sparse_from_matrix(matrix: np.ndarray) -> Vectors:
-    """The rows of an n×d matrix as sparse vectors."""
+    """Return the rows of an n×d matrix as sparse vectors."""
+    n, size = matrix.shape
     rows, indices = np.nonzero(matrix)
-    return sparse(matrix.shape[0], matrix.shape[1], rows, indices, matrix[rows, indices])
+    return sparse(n, size, rows, indices, matrix[rows, indices])
 
 
-def merge(rows: Sequence[np.ndarray], every: Sequence[Vectors]) -> Vectors:
-    """One batch out of several, each with the row positions it fills."""
-    if len(every) == 1:
-        return every[0]
-    stacked = (
-        np.concatenate([getattr(v, name) for v in every])
-        for name in ("dense", "lengths", "indices", "values")
+def merge(rows: Sequence[np.ndarray], parts: Sequence[Vectors]) -> Vectors:
+    """Return one batch out of several, each with the row positions it fills."""
+    if len(parts) == 1:
+        return parts[0]
+    merged = Vectors(
+        parts[0].size,
+        np.concatenate([part.dense for part in parts]),
+        np.concatenate([part.lengths for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.values for part in parts]),
     )
-    return Vectors(every[0].size, *stacked).take(np.argsort(np.concatenate(rows)))
+    return merged.take(np.argsort(np.concatenate(rows)))
 
 
 def from_arrow(column: pa.Array, width: int | None = None) -> Vectors:
-    """A received ``VectorUDT`` column, as wide as its widest; `DataError` for a vector of another
-    than `width` entries."""
+    """Return a received ``VectorUDT`` column, as wide as its widest.
+
+    Raises `DataError` for a vector of another than `width` entries."""
     vectors, sizes = vectors_and_sizes(column)
     sizes = sizes[np.asarray(column.is_valid())]
     if width is not None and (sizes != width).any():
@@ -194,7 +216,8 @@ def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, np.ndarray]:
 def raw_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the bytes of a column of texts, and the n+1 offsets into them; no copy."""
     _, offsets, data = texts.buffers()
-    kind = np.dtype(np.int64 if pa.types.is_large_string(texts.type) else np.int32)
+    large = pa.types.is_large_string(texts.type)
+    kind = np.dtype("int64") if large else np.dtype("int32")
     content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
     if offsets is None or not len(texts):
         return content, np.zeros(1, kind)

@@ -45,7 +45,8 @@ def load(
     >>> file = pathlib.Path("pages.csv").absolute()
     >>> written = file.write_text("length,links,tags\\n3,0,a;b\\n5,2,b\\n")
     >>> options = {"features": ["length", "links"], "labels": "tags", "label_delimiter": ";"}
-    >>> spark_mlfs.read.load(spark_mlfs.local_session(), str(file), "csv", **options).first()["labels"]
+    >>> frame = spark_mlfs.read.load(spark_mlfs.local_session(), str(file), "csv", **options)
+    >>> frame.first()["labels"]
     ['a', 'b']"""
     return READERS.create(format)(spark, path, **options)
 

@@ -38,7 +38,7 @@ def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         categories=x.categories,
     )
     if y.names:
-        frame, unchecked = (with_names(each, LABELS, y.names) for each in (frame, unchecked))
+        frame, unchecked = (with_names(rows, LABELS, y.names) for rows in (frame, unchecked))
     if missing in ("error", "drop"):
         setattr(frame, PACKED_FROM, unchecked)
     return frame
@@ -49,9 +49,9 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
     x, y, missing = Expressions(layout.x), Expressions(layout.y), layout.missing
     shown = F.lit(None).cast("string")
     if layout.id is None:
-        every = [F.col(quoted(c)) for c in layout.hashed]
+        columns = [F.col(quoted(c)) for c in layout.hashed]
         key = F.xxhash64(
-            *every, F.array(*(c.isNull() for c in every))
+            *columns, F.array(*(c.isNull() for c in columns))
         )  # the hash of cells alone passes over nulls
     elif layout.id_kind is not None and layout.id_kind.integer:
         key = F.col(quoted(layout.id)).cast("bigint")
@@ -97,32 +97,36 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
 class Expressions:
     """Features or labels as expressions of Spark's."""
 
-    of: ColumnOfCells
+    cells: ColumnOfCells
 
     @property
     def column(self) -> Column:
-        if self.of.several:
+        if self.cells.several:
             gathered = cells(
-                self.of.columns, self.of.kinds, self.of.categories or Categories("", False)
+                self.cells.columns, self.cells.kinds, self.cells.categories or Categories("", False)
             )
             return (
                 exact(
-                    gathered, F.array(*map(quoted, self.of.large_integers)), self.of.large_integers
+                    gathered,
+                    F.array(*map(quoted, self.cells.large_integers)),
+                    self.cells.large_integers,
                 )
-                if self.of.large_integers
+                if self.cells.large_integers
                 else gathered
             )
-        column = F.col(quoted(self.of.columns[0]))
-        if self.of.form == "vector":
+        column = F.col(quoted(self.cells.columns[0]))
+        if self.cells.form == "vector":
             return column
-        if self.of.form == "array":
+        if self.cells.form == "array":
             return (
-                exact(column, column, self.of.large_integers) if self.of.large_integers else column
+                exact(column, column, self.cells.large_integers)
+                if self.cells.large_integers
+                else column
             ).cast("array<double>")
-        if self.of.delimiter is None:
-            return column.cast(self.of.kind) if self.of.kind else column
+        if self.cells.delimiter is None:
+            return column.cast(self.cells.kind) if self.cells.kind else column
         itself = "".join(
-            c if c.isalnum() else "\\" + c for c in self.of.delimiter
+            c if c.isalnum() else "\\" + c for c in self.cells.delimiter
         )  # as a Java regular expression
         parts = F.transform(F.split(column, itself), lambda t: F.trim(t))
         return F.filter(parts, lambda t: t != "")
@@ -130,7 +134,7 @@ class Expressions:
     def values(self, column: str) -> Column:
         return (
             F.unwrap_udt(F.col(column)).getField("values")
-            if self.of.form == "vector"
+            if self.cells.form == "vector"
             else F.col(column)
         )
 
@@ -139,10 +143,10 @@ class Expressions:
         none."""
         from pyspark.ml.functions import array_to_vector
 
-        if self.of.form != "array":
+        if self.cells.form != "array":
             return F.col(column)
         cells = F.col(column)
-        if fill is not None and (fill == 0 or self.of.nulls):
+        if fill is not None and (fill == 0 or self.cells.nulls):
             filled = F.transform(column, lambda v: F.coalesce(F.nanvl(v, F.lit(fill)), F.lit(fill)))
             cells = F.when(self.lacking(column), filled).otherwise(cells)
         return array_to_vector(cells)
@@ -153,11 +157,11 @@ class Expressions:
         values = self.values(column)
         nan = F.coalesce(F.array_contains(values, _NAN), F.lit(False))
         # what is not found in an array is null instead of false where the array holds a null
-        return nan | F.array_contains(values, _INFINITY).isNull() if self.of.nulls else nan
+        return nan | F.array_contains(values, _INFINITY).isNull() if self.cells.nulls else nan
 
     def infinite(self, column: str) -> Column:
         ends = (F.array_contains(self.values(column), end) for end in (_INFINITY, -_INFINITY))
-        above, below = (F.coalesce(found, F.lit(False)) for found in ends)
+        above, below = (F.coalesce(contained, F.lit(False)) for contained in ends)
         return above | below
 
     def slot(self, column: str, wrong: Callable[[Column], Column]) -> Column:
@@ -168,16 +172,16 @@ class Expressions:
         return self._slot_at(column, place)
 
     def _slot_at(self, column: str, place: Column) -> Column:
-        if self.of.form != "vector":
+        if self.cells.form != "vector":
             return (place - 1).cast("int")
         indices = F.unwrap_udt(F.col(column)).getField("indices")  # of a sparse vector
         return F.coalesce(F.element_at(indices, place.cast("int")), (place - 1).cast("int"))
 
     def called(self, slot: Column, without: str) -> Column:
         """Return the name of an entry in messages; `without` names its number."""
-        if self.of.names is None or sum(map(len, self.of.names)) > _LONGEST_NAMES:
+        if self.cells.names is None or sum(map(len, self.cells.names)) > _LONGEST_NAMES:
             return F.concat(F.lit(without), slot.cast("string"))
-        return F.element_at(F.split(F.lit("\n".join(map(repr, self.of.names))), "\n"), slot + 1)
+        return F.element_at(F.split(F.lit("\n".join(map(repr, self.cells.names))), "\n"), slot + 1)
 
 
 _NAN, _INFINITY = float("nan"), float("inf")
@@ -190,7 +194,7 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
     x, y = Expressions(layout.x), Expressions(layout.y)
     number = (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string")
     place = F.concat(number, F.lit(" of part "), F.shiftright("at", 33).cast("string"))
-    entry = f"column {x.of.name!r}, feature "
+    entry = f"column {x.cells.name!r}, feature "
     parts = {
         "place": place,
         "row": F.concat(F.lit("row "), F.coalesce("shown", place), F.lit(": ")),
@@ -201,10 +205,10 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
         "no labels": F.col("y").isNull(),
     }
     wrong: list[tuple[Column, Column]] = []
-    for what, message in layout.faults(nulls_only):
-        if what in ("infinite", "missing"):
-            infinite = what == "infinite"
-            conditions[what] = x.infinite("x") if infinite else x.lacking("x")
+    for fault, message in layout.faults(nulls_only):
+        if fault in ("infinite", "missing"):
+            infinite = fault == "infinite"
+            conditions[fault] = x.infinite("x") if infinite else x.lacking("x")
             slot = x.slot(
                 "x",
                 (lambda v: F.abs(v) == _INFINITY)
@@ -212,39 +216,40 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
                 else (lambda v: v.isNull() | F.isnan(v)),
             )
             parts["feature"] = x.called(slot, entry)
-        elif what == "needed":
+        elif fault == "needed":
             n = Expressions(
                 ColumnOfCells([*layout.needed], "array", [*layout.needed], several=True)
             )
-            conditions[what], parts[what] = n.lacking(what), n.called(n.slot(what, F.isnan), "")
-        elif what == "no label":
+            conditions[fault], parts[fault] = n.lacking(fault), n.called(n.slot(fault, F.isnan), "")
+        elif fault == "no label":
             values = y.values("y")
             others = F.array_except(
                 values, F.array(F.lit(0.0), F.lit(1.0), F.lit(_NAN), F.lit(None).cast("double"))
             )
             other = F.element_at(others, 1)
-            conditions[what] = F.coalesce(F.size(others) > 0, F.lit(False))
+            conditions[fault] = F.coalesce(F.size(others) > 0, F.lit(False))
             parts["label"] = y.called(
-                y._slot_at("y", _position(values, other)), f"{y.of.name!r}, position "
+                y._slot_at("y", _position(values, other)), f"{y.cells.name!r}, position "
             )
             parts["value"] = F.regexp_replace(other.cast("string"), r"\.0$", "")
         pieces = message.split("\x01")
-        said = F.concat(
-            *(parts[piece] if at % 2 else F.lit(piece) for at, piece in enumerate(pieces))
+        reason = F.concat(
+            *(parts[piece] if k % 2 else F.lit(piece) for k, piece in enumerate(pieces))
         )
-        wrong.append((conditions[what], said))
-    bad, said = F.lit(False), F.lit(None).cast("string")
+        wrong.append((conditions[fault], reason))
+    bad, reason = F.lit(False), F.lit(None).cast("string")
     for condition, text in reversed(wrong):
-        bad, said = condition | bad, F.when(condition, text).otherwise(said)
-    raised = F.raise_error(F.concat(F.lit("spark_mlfs.errors.DataError: "), said))
+        bad, reason = condition | bad, F.when(condition, text).otherwise(reason)
+    raised = F.raise_error(F.concat(F.lit("spark_mlfs.errors.DataError: "), reason))
     return rows.where(F.when(~bad, F.lit(True)).otherwise(raised.isNull()))
 
 
-def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
-    """`column`; `DataError` with the column's name where a bigint in the array `whole` becomes
+def exact(column: Column, integers: Column, names: Sequence[str]) -> Column:
+    """`column`; `DataError` with the column's name where a bigint in the array `integers` becomes
     another as double."""
     wrong = F.transform(
-        whole, lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False))
+        integers,
+        lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False)),
     )
     place = F.array_position(wrong, True)
     name = (
@@ -252,10 +257,10 @@ def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
         if len(names) > 1
         else F.lit(names[0])
     )
-    said = F.concat(
+    message = F.concat(
         F.lit("spark_mlfs.errors.DataError: column '"), name, F.lit(f"' holds {LARGE_WHOLE}")
     )
-    return F.when(place > 0, F.raise_error(said)).otherwise(column)
+    return F.when(place > 0, F.raise_error(message)).otherwise(column)
 
 
 def labels_of(
@@ -293,7 +298,7 @@ def _position(values: Column, value: Column) -> Column:
 def cells(
     names: Sequence[str],
     kinds: Mapping[str, Kind],
-    made: Categories,
+    categories: Categories,
     number: Callable[[str, Kind], Column] | None = None,
 ) -> Column:
     """The features of columns as an array; a missing number is NaN. `number` of a column of
@@ -301,22 +306,24 @@ def cells(
     pieces: list[list[Column]] = [[]]
     for place, name in enumerate(names):
         column = F.col(quoted(name))
-        if place in made.values:
-            count, lacking = len(made.values[place]), made.lacking(place)
-            words = F.array(*(F.lit(value) for value in made.values[place] if value is not None))
-            at = (_position(words, column.cast("string")) - 1).cast(
+        if place in categories.values:
+            count, lacking = len(categories.values[place]), categories.lacking(place)
+            words = F.array(
+                *(F.lit(value) for value in categories.values[place] if value is not None)
+            )
+            index = (_position(words, column.cast("string")) - 1).cast(
                 "int"
             )  # -1: a value that training had not
             code = (
                 F.when(column.isNull(), F.lit(lacking))
-                .when(at < 0, F.lit(float(count)))
-                .otherwise(at.cast("double"))
+                .when(index < 0, F.lit(float(count)))
+                .otherwise(index.cast("double"))
             )
-            if made.codes:
+            if categories.codes:
                 pieces[-1].append(code)
             else:
                 pieces += [[_hot(code, count)], []]
-        elif place in made.dates and kinds[name].date:
+        elif place in categories.dates and kinds[name].date:
             pieces[-1].append(F.coalesce(_days(column, kinds[name]), F.lit(_NAN)))
         else:
             pieces[-1].append(
@@ -332,9 +339,11 @@ def cells(
 
 def _hot(code: Column, count: int) -> Column:
     """0/1 numbers, as many as a category has values."""
-    at, zero = code.cast("int"), F.lit(0.0)
-    known = F.array_repeat(F.lit(1.0), (at < count).cast("int"))
-    hot = F.concat(F.array_repeat(zero, at), known, F.array_repeat(zero, F.lit(count - 1) - at))
+    index, zero = code.cast("int"), F.lit(0.0)
+    known = F.array_repeat(F.lit(1.0), (index < count).cast("int"))
+    hot = F.concat(
+        F.array_repeat(zero, index), known, F.array_repeat(zero, F.lit(count - 1) - index)
+    )
     return F.when(F.isnan(code), F.array_repeat(F.lit(_NAN), count)).otherwise(hot)
 
 
@@ -358,11 +367,13 @@ def number_of(name: str, kind: Kind) -> Column:
     others, of texts on an action."""
     column = F.col(quoted(name))
     if kind.text:
-        said = F.concat(
+        message = F.concat(
             F.lit(f"spark_mlfs.errors.DataError: column {name!r} holds "),
             F.substring(column, 1, 40),
         )
-        refused = F.raise_error(F.concat(said, F.lit(", no number; correct it, or leave it empty")))
+        refused = F.raise_error(
+            F.concat(message, F.lit(", no number; correct it, or leave it empty"))
+        )
         return (
             F.when(column.rlike(NUMBER), column).when(F.trim(column) != "", refused).cast("double")
         )

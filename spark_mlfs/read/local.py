@@ -32,7 +32,8 @@ def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     rows = partial(_assembled_rows, kinds=source.kinds, layout=layout, checked=checked)
     both = enumerate(zip(narrow.parts, labels.parts, strict=True))
     parts = [
-        Part(partial(rows, number=number, part=part, labels=own)) for number, (part, own) in both
+        Part(partial(rows, number=number, part=part, labels=own_labels))
+        for number, (part, own_labels) in both
     ]
     kinds = {
         ID: Kind("string" if layout.texts else "bigint"),
@@ -56,9 +57,14 @@ def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:
 
 
 def _assembled_rows(
-    columns: Sequence[str] | None, number: int, part: Callable[[], Batches], labels: Callable[[], Batches],
-    kinds: Mapping[str, Kind], layout: Layout, checked: bool,
-) -> Batches:  # fmt: skip
+    columns: Sequence[str] | None,
+    number: int,
+    part: Callable[[], Batches],
+    labels: Callable[[], Batches],
+    kinds: Mapping[str, Kind],
+    layout: Layout,
+    checked: bool,
+) -> Batches:
     """The canonical rows of a `part` of a table, number `number`, of which `labels` has the label
     columns alone: these need no features but where those decide which rows are dropped."""
     if columns is not None and [*columns] == [LABELS] and layout.missing != "drop":
@@ -68,11 +74,11 @@ def _assembled_rows(
             )
         return
     before = 0
-    for whole in part():
-        if not whole.num_rows:
+    for source in part():
+        if not source.num_rows:
             continue
-        table = _Rows(whole, kinds, layout, number, np.arange(before, before + whole.num_rows))
-        before += whole.num_rows
+        table = _Rows(source, kinds, layout, number, np.arange(before, before + source.num_rows))
+        before += source.num_rows
         if layout.missing == "drop":
             table = table.complete()
         table.refuse(nulls_only=not checked)
@@ -80,7 +86,7 @@ def _assembled_rows(
 
 
 class _Rows:
-    """The rows of a batch, from the places `at` of a part: their cells, ids, and what messages call
+    """The rows of a batch, from the `positions` of a part: their cells, ids, and what messages call
     them."""
 
     def __init__(
@@ -89,9 +95,15 @@ class _Rows:
         kinds: Mapping[str, Kind],
         layout: Layout,
         part: int,
-        at: np.ndarray,
+        positions: np.ndarray,
     ) -> None:
-        self.rows, self.kinds, self.layout, self.part, self.at = batch, kinds, layout, part, at
+        self.rows, self.kinds, self.layout, self.part, self.positions = (
+            batch,
+            kinds,
+            layout,
+            part,
+            positions,
+        )
         self.x, self.y = cells_of(batch, layout.x), cells_of(batch, layout.y)
 
     def complete(self) -> _Rows:
@@ -101,26 +113,32 @@ class _Rows:
         if keep.all():
             return self
         return _Rows(
-            self.rows.filter(pa.array(keep)), self.kinds, self.layout, self.part, self.at[keep]
+            self.rows.filter(pa.array(keep)),
+            self.kinds,
+            self.layout,
+            self.part,
+            self.positions[keep],
         )
 
     def refuse(self, nulls_only: bool) -> None:
         """Raise `DataError` for the first row that cannot be used."""
-        found = [(self._first(what), message) for what, message in self.layout.faults(nulls_only)]
-        wrong = [(row, said, message) for (row, said), message in found if row is not None]
+        firsts = [
+            (self._first(fault), message) for fault, message in self.layout.faults(nulls_only)
+        ]
+        wrong = [(row, parts, message) for (row, parts), message in firsts if row is not None]
         if wrong:
-            row, said, message = min(wrong, key=itemgetter(0))
-            place = f"{self.at[row] + 1} of part {self.part}"
+            row, parts, message = min(wrong, key=itemgetter(0))
+            place = f"{self.positions[row] + 1} of part {self.part}"
             shown = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
-            said |= {"place": place, "row": f"row {place if shown is None else shown}: "}
+            parts |= {"place": place, "row": f"row {place if shown is None else shown}: "}
             raise DataError(
                 "".join(
-                    said[piece] if at % 2 else piece
-                    for at, piece in enumerate(message.split("\x01"))
+                    parts[piece] if k % 2 else piece
+                    for k, piece in enumerate(message.split("\x01"))
                 )
             )
 
-    def _first(self, what: str) -> tuple[int | None, dict[str, str]]:
+    def _first(self, fault: str) -> tuple[int | None, dict[str, str]]:
         """The first row with a fault, and what a message says of it."""
         x, y = self.layout.x, self.layout.y
         nulls = {
@@ -128,15 +146,15 @@ class _Rows:
             "no features": self.x,
             "no labels": self.y,
         }
-        if what in nulls:
-            column = nulls[what]
-            at = (
+        if fault in nulls:
+            column = nulls[fault]
+            row = (
                 None
                 if column is None or not column.null_count
                 else int(np.argmax(np.asarray(column.is_null())))
             )
-            return at, {}
-        if what == "needed":
+            return row, {}
+        if fault == "needed":
             others = {name for name, kind in x.kinds.items() if not kind.number}
             columns = [(name in others, self.rows[name]) for name in self.layout.needed]
             cells = _gathered(
@@ -145,16 +163,16 @@ class _Rows:
                     for o, c in columns
                 ]
             )
-            at, slot, _ = _first_entry(cells, np.isnan)
-            return at, {what: repr(self.layout.needed[slot])}
-        if what == "no label":
-            at, slot, value = _first_entry(self.y, lambda v: ~((v == 0) | (v == 1) | np.isnan(v)))
-            return at, {
+            row, slot, _ = _first_entry(cells, np.isnan)
+            return row, {fault: repr(self.layout.needed[slot])}
+        if fault == "no label":
+            row, slot, value = _first_entry(self.y, lambda v: ~((v == 0) | (v == 1) | np.isnan(v)))
+            return row, {
                 "label": _called(y, slot, f"{y.name!r}, position "),
                 "value": f"{value!r}".removesuffix(".0"),
             }
-        at, slot, _ = _first_entry(self.x, np.isinf if what == "infinite" else np.isnan)
-        return at, {"feature": _called(x, slot, f"column {x.name!r}, feature ")}
+        row, slot, _ = _first_entry(self.x, np.isinf if fault == "infinite" else np.isnan)
+        return row, {"feature": _called(x, slot, f"column {x.name!r}, feature ")}
 
     def batch(self, checked: bool) -> pa.RecordBatch:
         missing, x, y = self.layout.missing, self.layout.x, self.layout.y
@@ -176,7 +194,7 @@ class _Rows:
         layout = self.layout
         if layout.id is not None and layout.id_kind is not None and layout.id_kind.integer:
             return self.rows[layout.id].cast(pa.int64()).to_numpy(zero_copy_only=False)
-        h = np.full(len(self.at), xxhash.SEED, np.uint64)
+        h = np.full(len(self.positions), xxhash.SEED, np.uint64)
         names = layout.hashed if layout.id is None else [layout.id]
         for name in names:
             _hash(h, self.rows[name], self.kinds[name])
@@ -228,19 +246,19 @@ def _exact(source: pa.RecordBatch, names: Sequence[str]) -> None:
             raise DataError(f"column {name!r} holds {LARGE_WHOLE}")
 
 
-def cells_here(columns: Sequence[pa.Array], made: Categories) -> np.ndarray:
+def cells_here(columns: Sequence[pa.Array], categories: Categories) -> np.ndarray:
     """(n, features) of columns of this process; a missing number is NaN."""
     x = np.empty((len(columns[0]), len(columns)))
     for place, column in enumerate(columns):
-        if place in made.values:
-            values = made.values[place]
+        if place in categories.values:
+            values = categories.values[place]
             codes = pc.index_in(
                 column.cast(pa.string()),
                 pa.array([v for v in values if v is not None], pa.string()),
             )
             x[:, place] = codes.fill_null(len(values)).to_numpy(zero_copy_only=False)
-            x[np.asarray(column.is_null()), place] = made.lacking(place)
-        elif place in made.dates and pa.types.is_timestamp(column.type):
+            x[np.asarray(column.is_null()), place] = categories.lacking(place)
+        elif place in categories.dates and pa.types.is_timestamp(column.type):
             micros = (
                 column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).cast(pa.float64())
             )
@@ -249,12 +267,12 @@ def cells_here(columns: Sequence[pa.Array], made: Categories) -> np.ndarray:
             small = pa.types.is_boolean(column.type) or pa.types.is_date(column.type)
             column = column.cast(pa.int32()) if small else column
             x[:, place] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return made.features(x)
+    return categories.features(x)
 
 
-def _gathered(columns: Sequence[pa.Array], made: Categories | None = None) -> pa.ListArray:
-    """Columns of numbers, or of what was `made` of others, as one of lists; null is NaN."""
-    out = cells_here(columns, made or Categories("", False))
+def _gathered(columns: Sequence[pa.Array], categories: Categories | None = None) -> pa.ListArray:
+    """Columns of numbers, or of what was `categories` of others, as one of lists; null is NaN."""
+    out = cells_here(columns, categories or Categories("", False))
     offsets = np.arange(0, out.size + 1, max(1, out.shape[1])).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(out.reshape(-1)))
 

@@ -1,67 +1,40 @@
-r"""CSV and JSON of this machine without Spark: the columns and types that Spark infers, read by
-pyarrow in blocks of lines. A record of JSON is a line. What pyarrow and Spark read differently of
-CSV:
+r"""CSV and JSON of this machine without Spark: the columns and types that Spark infers.
 
-=============================================  ============================================
-========================== cell or line                                   Spark
-here =============================================  ============================================
-========================== ``+1``, ``007``, ``-0``                        int
-the same
-``" 1"``, ``1d``, ``NaN``, ``-Inf``, ``1e5``   double; not ``nan`` and ``inf``               the
-same
-``0x1F``; ``0x1p3``                            text; double                                  text;
-`NeedsSpark` ``1.``, ``15e0``, 20 digits                    decimal, or double beside a fraction
-`NeedsSpark` where it is used ``true``, ``FALSE`` and no other cells         boolean
-the same
-``2020-01-05`` and no other cells              date; ``2020-02-30`` is text                  the
-same
-``2020-01-05 12:00``, ``12:30``                timestamp
-`NeedsSpark` where it is used ``2020-1-5``, dates beside numbers, ``٣``      by the order of rows,
-or of Java              `NeedsSpark`
-an empty cell, ``""``                          null; a column of nothing else is text        the
-same
-a line of white space                          no row                                        the
-same
-an empty name, a name twice                    ``_c3``; each with its number, ``a0``         the
-same
-``"a \"b\" c\d"``                              the text ``a "b" c\d``                        the
-same
-``""``, ``\\`` in quotes, ``"a"b``, ``a"b``    by the rules of univocity
-                                                                                             `NeedsSpark`,
-                                                                                             but for
-                                                                                             ``""``
-                                                                                             where
-                                                                                             `escape`
-                                                                                             is the
-                                                                                             quote
-a line end in quotes                           the row ends there
-`NeedsSpark`
-bytes that are no UTF-8, a zero byte           U+FFFD; white space
-`NeedsSpark`
-a line that repeats the header                 cells of another type
-`NeedsSpark` =============================================
-============================================  ==========================
+They are read by pyarrow in blocks of lines. A record of JSON is a line. What pyarrow and Spark read
+differently stands below: first what Spark makes of it.
 
-And of JSON:
+Of CSV:
+- ``+1``, ``007``, ``-0``: int; here the same
+- ``" 1"``, ``1d``, ``NaN``, ``-Inf``, ``1e5``: double; not ``nan`` and ``inf``; here the same
+- ``0x1F``; ``0x1p3``: text; double; here text; `NeedsSpark`
+- ``1.``, ``15e0``, 20 digits: decimal, or double beside a fraction; here `NeedsSpark` where it is
+  used
+- ``true``, ``FALSE`` and no other cells: boolean; here the same
+- ``2020-01-05`` and no other cells: date; ``2020-02-30`` is text; here the same
+- ``2020-01-05 12:00``, ``12:30``: timestamp; here `NeedsSpark` where it is used
+- ``2020-1-5``, dates beside numbers, ``٣``: by the order of rows, or of Java; here `NeedsSpark`
+- an empty cell, ``""``: null; a column of nothing else is text; here the same
+- a line of white space: no row; here the same
+- an empty name, a name twice: ``_c3``; each with its number, ``a0``; here the same
+- ``"a \"b\" c\d"``: the text ``a "b" c\d``; here the same
+- ``""``, ``\\`` in quotes, ``"a"b``, ``a"b``: by the rules of univocity; here `NeedsSpark`, but for
+  ``""`` where `escape` is the quote
+- a line end in quotes: the row ends there; here `NeedsSpark`
+- bytes that are no UTF-8; a zero byte: U+FFFD; white space; here `NeedsSpark`
+- a line that repeats the header: cells of another type; here `NeedsSpark`
 
-===========================================  =======================================
-====================================== record or value                              Spark
-here ===========================================  =======================================
-====================================== ``1``, ``1.0``, ``1e3``, ``NaN``             bigint, and
-double for the others        the same
-whole numbers beyond 64 bits                 decimal, or double                       `NeedsSpark`,
-as are doubles of 2^63 on texts that are dates                         text
-the same
-null or ``[]`` and no other values           text, array of texts                     the same
-values of several types in a field           their text                               `NeedsSpark`
-an object in a field                         struct                                   `NeedsSpark`
-where it is used
-a field twice, by case alone or without name an error, or no field                    `NeedsSpark`
-``[{}, {}]``, ``null``, ``{} x`` as a line   as many records, a null one, the first   `NeedsSpark`
-quotes such as ``'a'``, half a surrogate     read                                     `NeedsSpark`
-another line that is no record               `DataError`                              the same
-===========================================  =======================================
-======================================"""
+Of JSON:
+- ``1``, ``1.0``, ``1e3``, ``NaN``: bigint, and double for the others; here the same
+- whole numbers beyond 64 bits: decimal, or double; here `NeedsSpark`, as are doubles of 2^63 on
+- texts that are dates: text; here the same
+- null or ``[]`` and no other values: text, array of texts; here the same
+- values of several types in a field: their text; here `NeedsSpark`
+- an object in a field: struct; here `NeedsSpark` where it is used
+- a field twice, by case alone or without name: an error, or no field; here `NeedsSpark`
+- ``[{}, {}]``, ``null``, ``{} x`` as a line: as many records, a null one, the first; here
+  `NeedsSpark`
+- quotes such as ``'a'``, half a surrogate: read; here `NeedsSpark`
+- another line that is no record: `DataError`; here the same"""
 
 from __future__ import annotations
 
@@ -106,24 +79,24 @@ class Dialect:
 def dialect_of(options: Mapping[str, str]) -> Dialect:
     """Return what the options of Spark's reader say; `NeedsSpark` for those that only Spark
     knows."""
-    told = {key.lower(): value for key, value in options.items()}
-    separator = told.pop("sep", told.pop("delimiter", ","))
-    told.pop("delimiter", None)
+    remaining = {key.lower(): value for key, value in options.items()}
+    separator = remaining.pop("sep", remaining.pop("delimiter", ","))
+    remaining.pop("delimiter", None)
     separator = {"\\t": "\t"}.get(separator, separator)
-    quote, null = told.pop("quote", '"'), told.pop("nullvalue", "")
-    escape = told.pop("escape", "\\")
+    quote, null = remaining.pop("quote", '"'), remaining.pop("nullvalue", "")
+    escape = remaining.pop("escape", "\\")
     header, infer = (
-        _TRUTH.get(told.pop(name, "true").lower()) for name in ("header", "inferschema")
+        _TRUTH.get(remaining.pop(name, "true").lower()) for name in ("header", "inferschema")
     )
     signs = [separator, quote, escape]
     if (
-        told
+        remaining
         or header is None
         or infer is None
         or not all(re.fullmatch(r"[!-~\t]", sign) for sign in signs)
     ):
         raise NeedsSpark(
-            f"CSV with reader_options {', '.join(told) or 'of other values'} is read by Spark"
+            f"CSV with reader_options {', '.join(remaining) or 'of other values'} is read by Spark"
         )
     if escape not in ("\\", quote) or separator in (quote, escape):
         raise NeedsSpark(f"CSV with reader_options escape={escape!r} is read by Spark")
@@ -132,15 +105,15 @@ def dialect_of(options: Mapping[str, str]) -> Dialect:
 
 def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     """Return the rows of CSV files with the types that all of them show."""
-    dialect, where = dialect_of(options), ", ".join(paths[:3])
+    dialect, source = dialect_of(options), ", ".join(paths[:3])
     files = [file for path in paths for file in files_of(path)]
     lines = {file: line for file in files if (line := _first_line(file)) is not None}
     if not lines:
         return LocalFrame([], {})
     first = next(iter(lines.values()))
     names = _names(first, dialect)
-    check_separator(names, where, options)
-    tell_unnamed(names, where)
+    check_separator(names, source, options)
+    tell_unnamed(names, source)
     if dialect.header:
         refuse_headers(
             [
@@ -150,11 +123,11 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         )
     if len(names) > _MOST_COLUMNS or len({name.lower() for name in names}) < len(names):
         raise NeedsSpark(
-            f"{where}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} "
+            f"{source}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} "
             "columns"
         )
     if dialect.header and set(lines.values()) != {first}:
-        raise NeedsSpark(f"{where}: headers that are written differently are read by Spark")
+        raise NeedsSpark(f"{source}: headers that are written differently are read by Spark")
     kinds = dict.fromkeys(names, Kind("string"))
     header = first if dialect.header else None
     rows = [
@@ -165,7 +138,7 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     if dialect.infer:
         of_parts = [*LocalFrame([*map(Part, rows)], kinds).map_parts(partial(_classes, names))]
         classes = {name: set[str]().union(*(part[name] for part in of_parts)) for name in names}
-        kinds = {name: _kind(where, name, classes[name] - {_ODDLY}) for name in names}
+        kinds = {name: _kind(source, name, classes[name] - {_ODDLY}) for name in names}
         plain = {name for name in names if _ODDLY not in classes[name]}
     parts = [Part(replace(part, kinds=kinds, plain=frozenset(plain))) for part in rows]
     return LocalFrame(parts, kinds, sizes=sizes_of(files, [*kinds]))
@@ -173,8 +146,8 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
 
 def _first_line(file: str) -> bytes | None:
     """The first line that is not white space, as UTF-8."""
-    every = (line for block in FileSplit(file, 0, None).blocks() for line in block.splitlines())
-    line = next((line for line in every if line.strip(_WHITE.encode())), None)
+    lines = (line for block in FileSplit(file, 0, None).blocks() for line in block.splitlines())
+    line = next((line for line in lines if line.strip(_WHITE.encode())), None)
     if line is not None and not_utf8(line):
         raise NeedsSpark(f"{file} is not UTF-8 (save it as UTF-8, or give the format it has)")
     return line
@@ -230,11 +203,11 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
     )
     if not fits or (not dialect.doubled and (backslash[:-1] & backslash[1:] & inside[:-1]).any()):
         remedy = 'where a quote is written twice pass reader_options={"escape": "\\""}'
-        told = (
+        fault = (
             "a cell of CSV with quotes in quotes, two backslashes or text beside its quotes is "
             "read by Spark"
         )
-        raise NeedsSpark(f"{told}; {remedy}")
+        raise NeedsSpark(f"{fault}; {remedy}")
     if dialect.null and (data[quotes[1:] - 1] == ord(dialect.quote)).any():
         raise NeedsSpark("empty quotes in CSV beside another nullValue are read by Spark")
     if len(before):
@@ -297,9 +270,9 @@ class _CsvRows:
         ):
             raise NeedsSpark(f"{self.split.name} repeats its header")
         parted, data = _parted(data, edges, self.dialect)
-        wanted = len(self.names) - 1
+        separators = len(self.names) - 1
         bad = np.flatnonzero(
-            np.add.reduceat(parted.view(np.uint8), edges[:-1], dtype=np.int64) != wanted
+            np.add.reduceat(parted.view(np.uint8), edges[:-1], dtype=np.int64) != separators
         )
         if len(bad):
             data = data[: edges[bad[0]]]
@@ -310,7 +283,7 @@ class _CsvRows:
             }
             places = {name: k for k, name in enumerate(self.names)}
             types = {places[name]: direct[name] or pa.string() for name in self.kinds}
-            cells = _cells(data, wanted + 1, self.dialect, types).columns
+            cells = _cells(data, separators + 1, self.dialect, types).columns
             columns = [
                 cells[k] if direct[name] else _typed(cells[k], kind)
                 for k, (name, kind) in enumerate(self.kinds.items())
@@ -320,7 +293,7 @@ class _CsvRows:
             line = text[edges[bad[0]] : edges[bad[0] + 1]].decode(errors="replace").rstrip("\r\n")
             shown = re.sub(r"\s+", " ", line, flags=re.ASCII)[:60]
             raise DataError(
-                f"{self.split.name}{BAD_CELLS[0]}{shown}{BAD_CELLS[1].format(wanted + 1)}"
+                f"{self.split.name}{BAD_CELLS[0]}{shown}{BAD_CELLS[1].format(separators + 1)}"
             )
 
 
@@ -342,7 +315,8 @@ _CLASSES = {  # in this order
     "boolean": r"^(?i:true|false)$",
     "date": rf"^{_DATE}$",
     "timestamp": rf"^({_DATE}[ T])?{_TIME}$",
-    "odd": rf"^{_WHITES}([+-]?[0-9]{{4,6}}(-|{_WHITES}$)|T?[0-9]{{1,2}}:|[+-]?0[xX][0-9a-fA-F.]*[pP]|[+-]?\p{{Nd}}+$)",
+    "odd": rf"^{_WHITES}([+-]?[0-9]{{4,6}}(-|{_WHITES}$)|T?[0-9]{{1,2}}:"
+    r"|[+-]?0[xX][0-9a-fA-F.]*[pP]|[+-]?\p{Nd}+$)",
 }
 _NUMBERS = ("int", "bigint", "decimal", "double")
 
@@ -369,8 +343,8 @@ def _classes_of(column: pa.StringArray) -> set[str]:
         if signs <= 3:
             column.cast(pa.float64())
             if any(
-                pc.any(pc.match_substring_regex(some, _FRACTION)).as_py()
-                for some in (column.slice(0, 64), column)
+                pc.any(pc.match_substring_regex(part, _FRACTION)).as_py()
+                for part in (column.slice(0, 64), column)
             ):
                 return {"double"}
     except pa.ArrowInvalid:
@@ -378,30 +352,30 @@ def _classes_of(column: pa.StringArray) -> set[str]:
     return {_ODDLY, *_odd_classes(pc.unique(column.drop_null()))}
 
 
-def _odd_classes(rest: pa.StringArray) -> Iterator[str]:
+def _odd_classes(texts: pa.StringArray) -> Iterator[str]:
     """The classes of cells that pyarrow alone does not tell."""
     for name, pattern in _CLASSES.items():
-        fits = pc.match_substring_regex(rest, pattern)
-        some, rest = rest.filter(fits), rest.filter(pc.invert(fits))
-        if not len(some):
+        fits = pc.match_substring_regex(texts, pattern)
+        fitting, texts = texts.filter(fits), texts.filter(pc.invert(fits))
+        if not len(fitting):
             continue
         if name == "whole":
-            yield from set(map(_of_digits, some.to_pylist()))
+            yield from set(map(_of_digits, fitting.to_pylist()))
         elif name == "double":
             # a number whose last digit counts ones is a decimal
-            yield "double" if any(map(_is_fraction, some.to_pylist())) else "decimal"
+            yield "double" if any(map(_is_fraction, fitting.to_pylist())) else "decimal"
         else:
             try:
                 days = [
                     cell[:10]
-                    for cell in some.to_pylist()
+                    for cell in fitting.to_pylist()
                     if name in ("date", "timestamp") and cell[4] == "-"
                 ]
                 pa.array(days, pa.string()).cast(pa.date32())
                 yield name
             except pa.ArrowInvalid:
                 yield "string" if name == "date" else "odd"
-    if len(rest):
+    if len(texts):
         yield "string"
 
 
@@ -420,13 +394,13 @@ def _is_fraction(cell: str) -> bool:
     return number is None or len((number[1] or ".")[1:]) != int(number[2] or 0)
 
 
-def _kind(where: str, name: str, classes: set[str]) -> Kind:
+def _kind(source: str, name: str, classes: set[str]) -> Kind:
     """The type that Spark infers of cells of these classes."""
     if not classes or "string" in classes:
         return Kind("string")
     numbers = [kind for kind in _NUMBERS if kind in classes]
     if "odd" in classes or (numbers and classes & {"date", "timestamp"}):
-        raise NeedsSpark(f"{where}: column {name!r} holds dates or numbers that are read by Spark")
+        raise NeedsSpark(f"{source}: column {name!r} holds dates or numbers that are read by Spark")
     if len(numbers) == len(classes):
         return Kind(numbers[-1] if numbers[-1] != "decimal" else "decimal(38,0)")
     if classes <= {"date", "timestamp"}:
@@ -450,19 +424,23 @@ def _typed(column: pa.StringArray, kind: Kind) -> pa.Array:
 
 def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     """Return the records of JSON files with the types that all of them show."""
-    where = ", ".join(paths[:3])
+    source = ", ".join(paths[:3])
     if options:
         raise NeedsSpark(f"JSON with reader_options {', '.join(options)} is read by Spark")
     files = [file for path in paths for file in files_of(path)]
     splits = splits_of(files)
     blocks: Any = [split.blocks for split in splits]
-    looks = [*LocalFrame(blocks, {}).map_parts(partial(_look, where))]
-    types = _merged(where, [schema for schema, _, _ in looks])
+    looks = [*LocalFrame(blocks, {}).map_parts(partial(_look, source))]
+    types = _merged(source, [schema for schema, _, _ in looks])
     bad = [line for _, _, line in looks if line is not None]
     if bad:
-        refuse_json(where, next(first for _, first, _ in looks if first), bad[0] if types else None)
+        refuse_json(
+            source, next(first for _, first, _ in looks if first), bad[0] if types else None
+        )
     if "" in types or len({name.lower() for name in types}) < len(types):
-        raise NeedsSpark(f"{where}: fields without a name, or with names that differ by case alone")
+        raise NeedsSpark(
+            f"{source}: fields without a name, or with names that differ by case alone"
+        )
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
     return LocalFrame(
@@ -475,7 +453,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
 def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
     from pyarrow import json as reader
 
-    told = (
+    options = (
         {}
         if types is None
         else {
@@ -484,7 +462,7 @@ def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.T
         }
     )
     reading = reader.ReadOptions(use_threads=False, block_size=len(block) + 1)
-    return reader.read_json(pa.BufferReader(block), reading, reader.ParseOptions(**told))
+    return reader.read_json(pa.BufferReader(block), reading, reader.ParseOptions(**options))
 
 
 def _json_rows(
@@ -499,7 +477,7 @@ def _json_rows(
             yield from _table(block, types).select([*types]).combine_chunks().to_batches()
 
 
-def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None]:
+def _look(source: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None]:
     """What a part of a file shows: the fields' types, its first line, its first line that is no
     record."""
     schemas, first, bad = [pa.schema([])], "", None
@@ -519,7 +497,7 @@ def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None
             names: dict[str, pa.DataType] = {}
             for raw in data.tobytes().splitlines():
                 line = raw.decode(errors="replace")
-                record = _record(where, line, strict=bad is None)
+                record = _record(source, line, strict=bad is None)
                 bad = line if record is None and bad is None else bad
                 names.update(dict.fromkeys(record or (), pa.null()))
             schemas.append(pa.schema([*names.items()]))
@@ -527,11 +505,13 @@ def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None
                 table, message = _records(block, len(edges) - 1)
         if table is not None:
             schemas.append(
-                pa.schema([(name, _seen(where, name, table[name])) for name in table.column_names])
+                pa.schema(
+                    [(name, _type_of(source, name, table[name])) for name in table.column_names]
+                )
             )
         elif bad is None:
-            raise NeedsSpark(f"{where}: {message}")
-    return pa.schema([*_merged(where, schemas).items()]), first, bad
+            raise NeedsSpark(f"{source}: {message}")
+    return pa.schema([*_merged(source, schemas).items()]), first, bad
 
 
 def _records(lines: bytes, count: int) -> tuple[pa.Table | None, str]:
@@ -544,34 +524,34 @@ def _records(lines: bytes, count: int) -> tuple[pa.Table | None, str]:
     return (table, "") if table.num_rows == count else (None, "a line is not one record")
 
 
-def _record(where: str, line: str, strict: bool) -> dict[str, Any] | None:
+def _record(source: str, line: str, strict: bool) -> dict[str, Any] | None:
     """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell, if
     `strict`."""
     try:
         record, end = json.JSONDecoder().raw_decode(line.strip())
     except ValueError:
         if strict and "'" in line:
-            raise NeedsSpark(f"{where}: single quotes in JSON are read by Spark") from None
+            raise NeedsSpark(f"{source}: single quotes in JSON are read by Spark") from None
         return None
     if strict and (
         isinstance(record, list)
         or record is None
         or (isinstance(record, dict) and end < len(line.strip()))
     ):
-        raise NeedsSpark(f"{where}: a line that is not one record is read by Spark")
+        raise NeedsSpark(f"{source}: a line that is not one record is read by Spark")
     return record if isinstance(record, dict) else None
 
 
 # ---- types ----
 
 
-def _seen(where: str, name: str, column: pa.ChunkedArray) -> pa.DataType:
+def _type_of(source: str, name: str, column: pa.ChunkedArray) -> pa.DataType:
     """The type that the values of a field show."""
     for values in column.chunks:
         while pa.types.is_list(values.type):
             values = values.flatten()
         if pa.types.is_floating(values.type) and (pc.max(pc.abs(values)).as_py() or 0) >= 2.0**63:
-            raise NeedsSpark(f"{where}: field {name!r} holds numbers beyond 64 bits")
+            raise NeedsSpark(f"{source}: field {name!r} holds numbers beyond 64 bits")
     return _plain(column.type)
 
 
@@ -586,11 +566,11 @@ def _plain(kind: pa.DataType, unseen: pa.DataType | None = None) -> pa.DataType:
     return pa.string() if pa.types.is_temporal(kind) else kind
 
 
-def _merged(where: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
+def _merged(source: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
     try:
         return {
             field.name: field.type
             for field in pa.unify_schemas(schemas, promote_options="permissive")
         }
     except pa.ArrowTypeError as error:
-        raise NeedsSpark(f"{where}: {str(error)[:120]}") from None
+        raise NeedsSpark(f"{source}: {str(error)[:120]}") from None

@@ -1,12 +1,15 @@
 """Tables with named columns (Parquet, Delta, CSV, JSON, the catalog) as features and labels.
 
-`features` one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates
+`features`
+    one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates
     (`read.layout`); or a pattern with ``*`` (in the order of the table; label and id columns and
     pandas' index excluded)
-`labels` one column: array<string> tags, array<int> label numbers, a multi-hot vector or
-    array<double>, or a string of tags joined by `label_delimiter`; or a list or pattern of 0/1
-    columns (null: unknown)
-`id` an integer column, taken as it is and expected to be unique; another type becomes xxhash64 of
+`labels`
+    one column: array<string> tags, array<int> label numbers, a multi-hot vector or array<double>,
+    or a string of tags joined by `label_delimiter`; or a list or pattern of 0/1 columns (null:
+    unknown)
+`id`
+    an integer column, taken as it is and expected to be unique; another type becomes xxhash64 of
     the column; without it the id is xxhash64 of the features and labels, so equal rows share one id
     (and any random draw keyed by it). Messages name a row by its id column, or as ``row 17 of part
     3`` where there is none: the 17th of partition 3
@@ -24,7 +27,7 @@ array<bigint> for tags and numbers, which are encoded later."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
@@ -56,23 +59,37 @@ FEATURES_COLUMN = Parameter(
 )
 # what a row has beside its features, and how Spark reads the table: options of text, too
 COLUMNS = (
-    Parameter("labels", REQUIRED, Names("a column, a list of them or a pattern with *"), "the labels"),
+    Parameter(
+        "labels", REQUIRED, Names("a column, a list of them or a pattern with *"), "the labels"
+    ),
     Parameter("id", None, Optional(params.Text("a column")), "column of the row ids"),
     TEXT_IDS,
-    Parameter("label_delimiter", None, Optional(params.Text("a text")), "what stands between the "
-        "tags of a text"),
     Parameter(
-        "label_names", None, Distinct("a list of different names"),
+        "label_delimiter",
+        None,
+        Optional(params.Text("a text")),
+        "what stands between the tags of a text",
+    ),
+    Parameter(
+        "label_names",
+        None,
+        Distinct("a list of different names"),
         "the labels of one column, in order: tags are then not gathered by a pass of their own, "
         "and another tag is refused",
     ),
     Parameter(
-        "reader_options", None, Optional(Texts('an object of texts, such as {"sep": ";"}')),
+        "reader_options",
+        None,
+        Optional(Texts('an object of texts, such as {"sep": ";"}')),
         "of Spark's reader (CSV: header and inferSchema are on unless given)",
     ),
-    Parameter("weight", None, Optional(params.Text("a column")), "column of the rows' weights, "
-        "which becomes weight"),
-)  # fmt: skip
+    Parameter(
+        "weight",
+        None,
+        Optional(params.Text("a column")),
+        "column of the rows' weights, which becomes weight",
+    ),
+)
 
 
 class Table(Reader):
@@ -84,11 +101,14 @@ class Table(Reader):
 
     >>> import pandas as pd, spark_mlfs
     >>> pages = pd.DataFrame({"length": [3, 5], "links": [0, 2], "tags": [["a", "b"], ["b"]]})
-    >>> frame = spark_mlfs.read.table(spark_mlfs.local_session(), pages, features=["length", "links"], labels="tags")
+    >>> columns = {"features": ["length", "links"], "labels": "tags"}
+    >>> frame = spark_mlfs.read.table(spark_mlfs.local_session(), pages, **columns)
     >>> frame.first()["labels"]
     ['a', 'b']"""
 
-    name, title, tabular = "table", "a table of the catalog, or a frame", True
+    name = "table"
+    title = "a table of the catalog, or a frame"
+    tabular = True
     parameters = (
         FEATURES_COLUMN,
         *COLUMNS,
@@ -121,30 +141,35 @@ class Table(Reader):
 class Parquet(Table):
     """Parquet files."""
 
-    name, title, local, endings = "parquet", "Parquet files", True, (".parquet",)
+    name = "parquet"
+    title = "Parquet files"
+    local = True
+    endings = (".parquet",)
 
 
 class Delta(Table):
     """Delta tables."""
 
-    name, title = "delta", "Delta tables by their folder"
+    name = "delta"
+    title = "Delta tables by their folder"
 
 
 class Csv(Table):
     """CSV files."""
 
-    name, title, local, endings = "csv", "CSV files", True, (".csv",)
+    name = "csv"
+    title = "CSV files"
+    local = True
+    endings = (".csv",)
 
 
 class Json(Table):
     """JSON files."""
 
-    name, title, local, endings = (
-        "json",
-        "JSON, one record a line",
-        True,
-        (".json", ".jsonl", ".ndjson"),
-    )
+    name = "json"
+    title = "JSON, one record a line"
+    local = True
+    endings = (".json", ".jsonl", ".ndjson")
 
 
 def table(
@@ -175,8 +200,9 @@ def check_tabular(format: str) -> None:
 def source_of(
     spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None
 ) -> DataFrame:
-    """The table at a path, or a frame of Spark's or pandas'; `ParameterError` says what to call for
-    anything else."""
+    """Return the table at a path, or a frame of Spark's or pandas'.
+
+    Raises `ParameterError` for anything else."""
     if isinstance(path, (str, PurePath, list, tuple)):
         return open_table(spark, path, format, reader_options)  # type: ignore[arg-type]
     return as_spark(path, spark)
@@ -188,87 +214,29 @@ def open_table(
     format: str,
     reader_options: dict[str, str] | None = None,
 ) -> DataFrame:
-    """The table as Spark reads it."""
+    """Return a table as Spark reads it, or as this process does."""
     check_tabular(format)
     if isinstance(spark, LocalSession):
-        from . import local_text
-
-        here: dict[str, Any] = {
-            "parquet": open_parquet,
-            "csv": local_text.open_csv,
-            "json": local_text.open_json,
-        }
-        if format not in here:
-            raise NeedsSpark(
-                f"format {format}{' with reader_options' if reader_options else ''} is read by "
-                "Spark"
-            )
-        return here[format](paths_of(path), reader_options or {})
+        return _open_here(path, format, reader_options or {})
     options = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
     options |= {k: str(v) for k, v in (reader_options or {}).items()}
-    lenient = {k.lower() for k in options} & {"mode", "columnnameofcorruptrecord"}
+    option_keys = {k.lower() for k in options}
+    lenient = option_keys & {"mode", "columnnameofcorruptrecord"}
     if format == "json" and not lenient:
         options["columnNameOfCorruptRecord"] = _BAD
-    in_catalog = format == "table"
-    paths = [str(path)] if in_catalog else paths_of(path)
-    where, reader = ", ".join(paths[:3]), spark.read.format(format).options(**options)
-    try:
-        frame = checked(
-            lambda: (
-                spark.table(where)
-                if in_catalog
-                else reader.load(paths if len(paths) > 1 else paths[0])
-            ),
-            where,
-        )
-    except DataError:
-        raise
-    except Exception as error:
-        text = str(error)
-        if format == "delta" and any(
-            s in text for s in ("DATA_SOURCE_NOT_FOUND", "Failed to find", "DeltaSparkSession")
-        ):
-            told = (
-                "this Spark session has no Delta: install delta-spark of your Spark version "
-                "and start the session with"
-            )
-            settings = "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension and "
-            settings += (
-                "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
-            )
-            raise DataError(f"{told} {settings}") from None
-        if "TABLE_OR_VIEW_NOT_FOUND" in text:
-            raise DataError(
-                f"no table or view {path!r} in the catalog; check the name with "
-                "spark.catalog.listTables()"
-            ) from None
-        if in_catalog and any(
-            s in text for s in ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")
-        ):
-            hint = (
-                "to read a file give its format, such as parquet or csv"
-                if "/" in str(path)
-                else "write it as database.table"
-            )
-            raise DataError(f"{str(path)[:80]!r} is no name of a table; {hint}") from None
-        if "UNABLE_TO_INFER_SCHEMA" in text:
-            raise DataError(
-                f"{path}: no {format} data there; check the path and the format"
-            ) from None
-        raise
+    if format == "table":
+        return _load(lambda: spark.table(str(path)), path, format, str(path))
+    paths = paths_of(path)
+    source = ", ".join(paths[:3])
+    reader = spark.read.format(format).options(**options)
+    files = paths if len(paths) > 1 else paths[0]
+    frame = _load(lambda: reader.load(files), path, format, source)
     if format == "csv":
-        check_separator(frame.columns, where, options)
-        tell_unnamed(frame.columns, where)
-        if (
-            not {"enforceschema"} & {k.lower() for k in options}
-            and options["header"].lower() == "true"
-        ):
-            _check_headers(
-                spark,
-                frame,
-                paths,
-                next((v for k, v in options.items() if k.lower() == "comment"), ""),
-            )
+        check_separator(frame.columns, source, options)
+        tell_unnamed(frame.columns, source)
+        if "enforceschema" not in option_keys and options["header"].lower() == "true":
+            comment = next((v for k, v in options.items() if k.lower() == "comment"), "")
+            _check_headers(spark, frame, paths, comment)
         if not lenient and frame.columns:
             frame = csv_rows(spark, paths, frame.schema, options)
     elif format == "json" and _BAD in frame.columns:
@@ -276,77 +244,125 @@ def open_table(
     return frame
 
 
+def _open_here(path: str | Sequence[str], format: str, reader_options: dict[str, str]) -> DataFrame:
+    from . import local_text
+
+    readers: dict[str, Any] = {
+        "parquet": open_parquet,
+        "csv": local_text.open_csv,
+        "json": local_text.open_json,
+    }
+    if format not in readers:
+        options = " with reader_options" if reader_options else ""
+        raise NeedsSpark(f"format {format}{options} is read by Spark")
+    return readers[format](paths_of(path), reader_options)
+
+
+def _load(load: Callable[[], DataFrame], path: Any, format: str, source: str) -> DataFrame:
+    """Return `load()`; what Spark says of a table that is not there becomes `DataError`."""
+    try:
+        return checked(load, source)
+    except DataError:
+        raise
+    except Exception as error:
+        message = _no_table(str(error), path, format)
+        if message is None:
+            raise
+        raise DataError(message) from None
+
+
+_NO_DELTA = ("DATA_SOURCE_NOT_FOUND", "Failed to find", "DeltaSparkSession")
+_NO_NAME = ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")
+
+
+def _no_table(error: str, path: Any, format: str) -> str | None:
+    """Return the message for an error of Spark's, None for one that says more by itself."""
+    if format == "delta" and any(sign in error for sign in _NO_DELTA):
+        return (
+            "this Spark session has no Delta: install delta-spark of your Spark version and start "
+            "the session with spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension and "
+            "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        )
+    if "TABLE_OR_VIEW_NOT_FOUND" in error:
+        return (
+            f"no table or view {path!r} in the catalog; check the name with "
+            "spark.catalog.listTables()"
+        )
+    if format == "table" and any(sign in error for sign in _NO_NAME):
+        hint = "write it as database.table"
+        if "/" in str(path):
+            hint = "to read a file give its format, such as parquet or csv"
+        return f"{str(path)[:80]!r} is no name of a table; {hint}"
+    if "UNABLE_TO_INFER_SCHEMA" in error:
+        return f"{path}: no {format} data there; check the path and the format"
+    return None
+
+
 def csv_rows(
     spark: SparkSession, paths: list[str], schema: T.StructType, options: dict[str, str]
 ) -> DataFrame:
-    """CSV files of a schema; an action on a row of more or fewer cells raises `DataError` with its
-    text."""
+    """Return CSV files of a schema.
+
+    An action on a row of more or fewer cells raises `DataError` with its text."""
     reader = spark.read.format("csv").options(**options, columnNameOfCorruptRecord=_BAD)
-    frame = reader.schema(T.StructType([*schema.fields, T.StructField(_BAD, T.StringType())])).load(
-        paths
-    )
-    file, row = (
-        F.regexp_replace("_metadata.file_path", "^file:/+", "/"),
-        F.regexp_replace(_BAD, r"\s+", " "),
-    )
-    nothing = F.coalesce(
-        F.substring(F.col(quoted(schema.names[0])).cast("string"), 1, 0), F.lit("")
-    )  # reads another column, too
-    before, after = F.lit(BAD_CELLS[0]), F.lit(BAD_CELLS[1].format(len(schema)))
+    fields = [*schema.fields, T.StructField(_BAD, T.StringType())]
+    frame = reader.schema(T.StructType(fields)).load(paths)
+    file = F.regexp_replace("_metadata.file_path", "^file:/+", "/")
+    row = F.regexp_replace(_BAD, r"\s+", " ")
+    # nothing of another column, which is then read, too: Spark refuses to read that of bad records
+    # alone
+    first = F.col(quoted(schema.names[0])).cast("string")
+    nothing = F.coalesce(F.substring(first, 1, 0), F.lit(""))
     message = F.concat(
         F.lit("spark_mlfs.errors.DataError: "),
         file,
-        before,
+        F.lit(BAD_CELLS[0]),
         F.substring(row, 1, 60),
         nothing,
-        after,
+        F.lit(BAD_CELLS[1].format(len(schema))),
     )
-    fits = F.when(F.col(_BAD).isNull(), F.lit(True)).otherwise(F.raise_error(message).isNull())
-    return frame.where(fits).select(*(F.col(quoted(c)) for c in schema.names))
+    raised = F.raise_error(message).isNull()
+    fits = F.when(F.col(_BAD).isNull(), F.lit(True)).otherwise(raised)
+    return frame.where(fits).select(*(F.col(quoted(name)) for name in schema.names))
 
 
 def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comment: str) -> None:
-    """`DataError` where several CSV files have not one header: Spark takes the first one's and
-    reads all by the place."""
+    """Raise `DataError` where several CSV files have not one header.
+
+    Spark takes the first one's and reads all by the place."""
     if len(frame.inputFiles()) < 2:
         return
-    told = F.trim(F.col("value")) != ""
-    lines = spark.read.text(paths).where((F.col("_metadata.file_block_start") == 0) & told)
+    value = F.col("value")
+    at_start = F.col("_metadata.file_block_start") == 0
+    lines = spark.read.text(paths).where(at_start & (F.trim(value) != ""))
     if comment:
-        lines = lines.where(~F.col("value").startswith(comment))
-    header, place = (
-        F.trim(F.regexp_replace("value", '[\ufeff"]', "")),
-        F.monotonically_increasing_id(),
-    )
+        lines = lines.where(~value.startswith(comment))
     lines = lines.select(
-        header.alias("header"), F.col("_metadata.file_path").alias("file"), place.alias("place")
+        F.trim(F.regexp_replace("value", '[\ufeff"]', "")).alias("header"),
+        F.col("_metadata.file_path").alias("file"),
+        F.monotonically_increasing_id().alias("place"),
     )
-    first = lines.groupBy("file").agg(F.min_by("header", "place").alias("header"))
+    by_file = lines.groupBy("file").agg(F.min_by("header", "place").alias("header"))
+    by_header = by_file.groupBy("header").agg(F.min("file").alias("file"))
     with reading():
-        rows = (
-            first.groupBy("header")
-            .agg(F.min("file").alias("file"))
-            .orderBy("file")
-            .limit(2)
-            .collect()
-        )
+        rows = by_header.orderBy("file").limit(2).collect()
     refuse_headers([(row["header"], plain(row["file"])) for row in rows])
 
 
 def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> None:
+    """Raise `DataError` with the first line of the files, or their first bad record."""
+    lines = spark.read.text(paths).where("trim(value) != ''")
     with reading():
-        first = (
-            spark.read.text(paths)
-            .where("trim(value) != ''")
-            .select(F.substring(F.trim("value"), 1, 80))
-            .head()
-        )
+        first = lines.select(F.substring(F.trim("value"), 1, 80)).head()
     bad = None
-    if len(frame.columns) > 1:  # Spark refuses to read the column of bad records alone
-        others = [F.col(quoted(c)).isNull() for c in frame.columns if c != _BAD]
+    others = [name for name in frame.columns if name != _BAD]
+    if others:  # Spark refuses to read the column of bad records alone
+        other = F.col(quoted(others[0])).isNull().alias("_")
         with reading():
-            bad = frame.where(F.col(_BAD).isNotNull()).select(_BAD, others[0].alias("_")).head()
-    refuse_json(", ".join(paths[:3]), first[0] if first else "", bad[0] if bad else None)
+            bad = frame.where(F.col(_BAD).isNotNull()).select(_BAD, other).head()
+    first_line = first[0] if first else ""
+    bad_record = bad[0] if bad else None
+    refuse_json(", ".join(paths[:3]), first_line, bad_record)
 
 
 # ---- the words of a text column ----
@@ -358,37 +374,53 @@ class TextTable(Reader):
 
     >>> import pandas as pd, spark_mlfs
     >>> pages = pd.DataFrame({"words": ["red red fish", "blue fish"], "tags": [["a"], ["b"]]})
-    >>> frame = spark_mlfs.read.text(spark_mlfs.local_session(), pages, text="words", labels="tags", min_df=1)
+    >>> columns = {"text": "words", "labels": "tags"}
+    >>> frame = spark_mlfs.read.text(spark_mlfs.local_session(), pages, **columns, min_df=1)
     >>> frame.first()["features"]  # fish, red, blue
     SparseVector(3, {0: 1.0, 1: 2.0})"""
 
     name, title, local = "text", "counts of the words of a table's text column", True
     parameters = (
-        Parameter("text", REQUIRED, params.Text("a column"), "the string column; a null counts as "
-            "empty text"),
-        *COLUMNS,
-        Parameter("source", "table", params.Text("a format"), "format of the table that holds the "
-            "text"),
         Parameter(
-            "pattern", r"\W+", Optional(params.Text("a regular expression of Java's")),
+            "text",
+            REQUIRED,
+            params.Text("a column"),
+            "the string column; a null counts as empty text",
+        ),
+        *COLUMNS,
+        Parameter(
+            "source", "table", params.Text("a format"), "format of the table that holds the text"
+        ),
+        Parameter(
+            "pattern",
+            r"\W+",
+            Optional(params.Text("a regular expression of Java's")),
             "what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space "
             "only",
         ),
         Parameter(
-            "stop_words", None, Optional(Names()),
+            "stop_words",
+            None,
+            Optional(Names()),
             "a language of Spark's StopWordsRemover (english, ...), or words, to leave out",
         ),
         Parameter("vocab_size", 10000, Integer(1), "the most frequent terms kept"),
-        Parameter("min_df", 2.0, Number(0, above=True), "rows a term must occur in: a count, or a "
-            "share of the rows below 1"),
+        Parameter(
+            "min_df",
+            2.0,
+            Number(0, above=True),
+            "rows a term must occur in: a count, or a share of the rows below 1",
+        ),
         Parameter("binary", False, Flag(), "1 for presence instead of the count"),
         Parameter(
-            "vocabulary", None, Distinct("a list of different terms"),
+            "vocabulary",
+            None,
+            Distinct("a list of different terms"),
             "the terms to count, in this order, instead of those of this corpus: give a new corpus "
             "the feature names of the one that was selected on (spark-mlfs transform does so by "
             "itself)",
         ),
-    )  # fmt: skip
+    )
 
     @classmethod
     def documentation(cls) -> str:
@@ -419,12 +451,10 @@ class TextTable(Reader):
             try:
                 spark.range(1).select(F.split(F.lit("a"), pattern)).head()
             except Exception as error:
-                said = re.search(
-                    r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*", str(error)
-                )
-                wrong = (
-                    f"no regular expression of Java's{f' ({said[0].strip()[:80]})' if said else ''}"
-                )
+                signs = r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*"
+                reason = re.search(signs, str(error))
+                shown = f" ({reason[0].strip()[:80]})" if reason else ""
+                wrong = f"no regular expression of Java's{shown}"
                 remedy = "correct it, or write \\ before a character that means itself"
                 raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
         return _counted(source_of(spark, path, p["source"], p["reader_options"]), p)
@@ -467,10 +497,10 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     words = source.withColumn(raw, F.coalesce(F.col(quoted(columns[0])), F.lit("")))
     reached = jvm_within_reach()
     if reached:
-        stages, kept = word_stages(raw, pattern, stop_words, used)
+        stages, tokens_column = word_stages(raw, pattern, stop_words, used)
         for stage in stages:
             words = stage.transform(words)
-        tokens = F.col(kept)
+        tokens = F.col(tokens_column)
     else:
         stop = python_stop_words(pattern, stop_words)
         tokens = tokens_of(F.col(raw), stop)
@@ -481,7 +511,7 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         from pyspark.ml.feature import CountVectorizerModel
 
         counter = CountVectorizerModel.from_vocabulary(
-            vocabulary, inputCol=kept, outputCol=counts, binary=binary
+            vocabulary, inputCol=tokens_column, outputCol=counts, binary=binary
         )
         words = counter.transform(words)
     else:
@@ -554,8 +584,11 @@ def word_stages(
     except Exception:
         remedy = "give a list of words or one of the languages of StopWordsRemover, as 'english'"
         raise ParameterError(f"stop_words={stop_words!r}: {remedy}") from None
-    kept = _unused("_kept", used)
-    return [*stages, StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=listed)], kept
+    remaining = _unused("_kept", used)
+    return [
+        *stages,
+        StopWordsRemover(inputCol=tokens, outputCol=remaining, stopWords=listed),
+    ], remaining
 
 
 def python_stop_words(
@@ -588,7 +621,7 @@ def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
         least = min_df if min_df >= 1 else min_df * tokens.count()
         # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both
         # counts in one pass.
-        every, distinct = (
+        occurrences, distinct = (
             F.transform(
                 words,
                 lambda t: F.struct(
@@ -599,12 +632,12 @@ def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
             )
             for n, words in ((1, F.col("t")), (0, F.array_distinct("t")))
         )
-        each = tokens.select(F.explode(F.concat(every, distinct)).alias("one")).groupBy(
+        by_term = tokens.select(F.explode(F.concat(occurrences, distinct)).alias("one")).groupBy(
             F.col("one.term").alias("term")
         )
-        terms = each.agg(F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows")).where(
-            F.col("rows") >= least
-        )
+        terms = by_term.agg(
+            F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows")
+        ).where(F.col("rows") >= least)
         return [
             row["term"]
             for row in terms.orderBy(F.desc("total"), "term").limit(vocab_size).collect()

@@ -51,15 +51,15 @@ def words_of(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
     np.not_equal(letters, 0, out=inside[1:-1])
     begins = inside[1:-1] & ~inside[:-2]
     ends = inside[1:-1] & ~inside[2:]
-    some = offsets[:-1][np.diff(offsets) > 0]  # of texts that are not empty
-    begins[some] = inside[1:-1][some]
+    filled = offsets[:-1][np.diff(offsets) > 0]  # of texts that are not empty
+    begins[filled] = inside[1:-1][filled]
     last = offsets[1:][np.diff(offsets) > 0] - 1
     ends[last] = inside[1:-1][last]
     first, after = np.flatnonzero(begins), np.flatnonzero(ends) + 1
     bounds = np.zeros(len(first) + 1, np.int64)
     np.cumsum(after - first, out=bounds[1:])
-    kept = letters[inside[1:-1]]
-    words = pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(bounds), pa.py_buffer(kept))
+    stored = letters[inside[1:-1]]
+    words = pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(bounds), pa.py_buffer(stored))
     return words, np.searchsorted(first, offsets)
 
 
@@ -108,12 +108,12 @@ def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: fl
     alphabetical order."""
     parts = [*texts.map_parts(_terms)]
     least = min_df if min_df >= 1 else min_df * sum(rows for _, rows in parts)
-    terms = _together([table for table, _ in parts])
-    kept = terms.filter(
+    terms = _summed([table for table, _ in parts])
+    frequent = terms.filter(
         (pc.field("rows") >= least)
         & ~pc.field("term").isin(pa.array(sorted(stop), pa.large_string()))
     )
-    ordered = kept.sort_by([("total", "descending"), ("term", "ascending")])
+    ordered = frequent.sort_by([("total", "descending"), ("term", "ascending")])
     words: list[str] = ordered["term"].slice(0, size).to_pylist()
     return words
 
@@ -126,21 +126,21 @@ def _terms(batches: Batches) -> tuple[pa.Table, int]:
         coded = words.dictionary_encode()
         codes, terms = coded.indices.to_numpy(), len(coded.dictionary)
         total = np.bincount(codes, minlength=terms)
-        held = sp.csr_matrix(
+        counts = sp.csr_matrix(
             (np.ones(len(codes)), codes.copy(), starts), shape=(batch.num_rows, terms)
         )
-        held.sum_duplicates()
-        holders = np.bincount(held.indices, minlength=terms)
+        counts.sum_duplicates()
+        holders = np.bincount(counts.indices, minlength=terms)
         tables.append(
             pa.table(
                 [coded.dictionary, pa.array(total), pa.array(holders)], ["term", "total", "rows"]
             )
         )
         rows += batch.num_rows
-    return _together(tables), rows
+    return _summed(tables), rows
 
 
-def _together(tables: list[pa.Table]) -> pa.Table:
+def _summed(tables: list[pa.Table]) -> pa.Table:
     empty = pa.table(
         [pa.array([], pa.large_string()), *[pa.array([], pa.int64())] * 2],
         ["term", "total", "rows"],
@@ -165,10 +165,10 @@ def counted_rows(
 ) -> Batches:
     """A part of a table and the `counts` of its column `text`, a null's as of an empty text, as the
     column `called`."""
-    wanted = [*kinds, called] if columns is None else [*columns]
-    read = {text if name == called else name for name in wanted}
+    names = [*kinds, called] if columns is None else [*columns]
+    read = {text if name == called else name for name in names}
     for batch in LocalFrame([part], kinds).select(*read).batches():
-        if called in wanted:
+        if called in names:
             rows = counts(batch.column(text).fill_null(""))
             dense = np.zeros(batch.num_rows, bool)
             cells = Vectors(
@@ -177,19 +177,21 @@ def counted_rows(
             batch = pa.RecordBatch.from_arrays(
                 [*batch.columns, cells], [*batch.schema.names, called]
             )
-        yield batch.select(wanted)
+        yield batch.select(names)
 
 
 def tokens_of(texts: Column, stop: frozenset[str] = frozenset()) -> Column:
     """The same words of a column without a null, as an array, by expressions of Spark's."""
-    every = F.filter(F.split(F.lower(texts), PATTERN), lambda word: F.length(word) > 0)
-    return F.filter(every, lambda word: ~word.isin(sorted(stop))) if stop else every
+    words = F.filter(F.split(F.lower(texts), PATTERN), lambda word: F.length(word) > 0)
+    return F.filter(words, lambda word: ~word.isin(sorted(stop))) if stop else words
 
 
 def counted(texts: Column, counts: WordCounts) -> Column:
     """The counts of a column's texts as sparse vectors, a null's as those of an empty text."""
 
-    @F.pandas_udf("indices array<int>, values array<double>")  # type: ignore[attr-defined, untyped-decorator]
+    @F.pandas_udf(  # type: ignore[attr-defined, untyped-decorator]
+        "indices array<int>, values array<double>"
+    )
     def parts(cells: pd.Series) -> pd.DataFrame:
         rows = counts(pa.array(cells.fillna(""), pa.string()))
         rows.sort_indices()
@@ -201,5 +203,5 @@ def counted(texts: Column, counts: WordCounts) -> Column:
             }
         )
 
-    found = parts(texts)
-    return sparse_cell(found["indices"], found["values"], len(counts.vocabulary))
+    columns = parts(texts)
+    return sparse_cell(columns["indices"], columns["values"], len(counts.vocabulary))
