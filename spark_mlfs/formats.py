@@ -34,11 +34,12 @@ from .registry import Entry, Registry
 
 
 class Reader(Entry):
-    """How one format becomes the canonical frame. `parameters` are its options, the default
-    `REQUIRED` where one must be given; `takes_path` is False where rows are made, `tabular` True
-    where Spark reads the format as named columns, `local` where this process reads files of this
-    machine, too (by a `frames.frame.LocalSession`), `endings` are those of its files'
-    names."""
+    """How one format becomes the canonical frame.
+
+    `parameters` are its options, the default `REQUIRED` where one must be given; `takes_path` is
+    False where rows are made, `tabular` True where Spark reads the format as named columns, `local`
+    where this process reads files of this machine, too (by a `frames.frame.LocalSession`),
+    `endings` are those of its files' names."""
 
     source: ClassVar[str] = "none"
     takes_path: ClassVar[bool] = True
@@ -54,14 +55,16 @@ class Reader(Entry):
         return self.read(spark, path, self.check(path, options))
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the value of every parameter; `ParameterError` for what can be refused before
-        anything is read."""
-        known = [p.name for p in self.parameters]
+        """Return the value of every parameter.
+
+        `ParameterError` for what can be refused before anything is read."""
+        constraints = {p.name: p.constraint for p in self.parameters}
+        known = ", ".join(constraints)
         for name in options:
-            if name not in known:
+            if name not in constraints:
                 raise ParameterError(
                     f"option {name!r} is not known for format {self.name!r}; its options are "
-                    f"{', '.join(known)}"
+                    f"{known}"
                 )
         if self.takes_path and path is None:
             raise ParameterError(f"format {self.name!r} needs {option('path')}")
@@ -70,39 +73,46 @@ class Reader(Entry):
                 f"format {self.name!r} takes no {option('path')} (it makes its rows): leave it out"
             )
         values = {p.name: p.default for p in self.parameters} | self.accept(options, typed=True)
-        lacking = next((name for name, value in values.items() if value is REQUIRED), None)
-        if lacking is not None:
-            what = next(p.constraint for p in self.parameters if p.name == lacking)
-            raise ParameterError(
-                f"format {self.name!r} needs {option(lacking)} ({what}); its options are "
-                f"{', '.join(known)}"
-            )
+        for name, value in values.items():
+            if value is REQUIRED:
+                raise ParameterError(
+                    f"format {self.name!r} needs {option(name)} ({constraints[name]}); its options "
+                    f"are {known}"
+                )
         return values
 
     def accept(self, options: Mapping[str, Any], typed: bool = False) -> dict[str, Any]:
-        """Return options in their types: unless they are `typed` already, a text becomes a number,
-        true or false, None or a list where the option takes one. Unknown ones are left to
-        `check`."""
-        known, out = {p.name: p.constraint for p in self.parameters}, dict(options)
+        """Return options in their types.
+
+        Unless they are `typed` already, a text becomes a number, true or false, None or a list
+        where the option takes one. Unknown ones are left to `check`."""
+        constraints = {p.name: p.constraint for p in self.parameters}
+        out = dict(options)
         for name, value in options.items():
-            constraint, text = known.get(name), typed and isinstance(value, str)
+            constraint = constraints.get(name)
             if constraint is None:
                 continue
-            # a text of Python's stands for no number and no None, and for a list where one name is
-            # as good as a list
+            is_text = typed and isinstance(value, str)
             try:
-                constraint = (
-                    constraint.of if text and isinstance(constraint, Optional) else constraint
-                )
-                out[name] = constraint.accept(value)
-                if text and not isinstance(out[name], str) and not isinstance(constraint, Names):
-                    raise ValueError
+                out[name] = _accept_text(constraint, value) if is_text else constraint.accept(value)
             except ParameterError:  # the constraint says it better
                 raise
             except (ValueError, TypeError, OverflowError):
-                said = f"must be {known[name]}, not {shown(value)}"
-                raise ParameterError(f"option {name!r} of format {self.name!r} {said}") from None
+                problem = f"must be {constraint}, not {shown(value)}"
+                raise ParameterError(f"option {name!r} of format {self.name!r} {problem}") from None
         return out
+
+
+def _accept_text(constraint: Constraint, text: str) -> Any:
+    """Accept a text of Python's, which stands for no number and no None.
+
+    It stands for a list where one name is as good as a list."""
+    if isinstance(constraint, Optional):
+        constraint = constraint.inner
+    value = constraint.accept(text)
+    if not isinstance(value, str) and not isinstance(constraint, Names):
+        raise ValueError
+    return value
 
 
 READERS: Registry[Reader] = Registry(
@@ -131,53 +141,49 @@ def tabular(format: str | None) -> bool:
 
 
 def format_of(path: str | Sequence[str] | None) -> str | None:
-    """Return the format whose files end as `path`, or all of them, but for ``.gz`` and ``.bz2``;
-    None where not one does."""
-    names = [
-        name.lower().removesuffix(".gz").removesuffix(".bz2")
-        for name in ([path] if isinstance(path, str) else path or ())
-    ]
-    alike = [
-        f
-        for f in READERS
-        if READERS[f].endings and all(name.endswith(READERS[f].endings) for name in names)
-    ]
-    return alike[0] if names and len(alike) == 1 else None
+    """Return the format whose files end as `path`, or as all of several paths.
+
+    ``.gz`` and ``.bz2`` are left out; None where not one format does."""
+    paths = [path] if isinstance(path, str) else path or ()
+    names = [name.lower().removesuffix(".gz").removesuffix(".bz2") for name in paths]
+    formats = []
+    for format, reader in READERS.items():
+        if reader.endings and all(name.endswith(reader.endings) for name in names):
+            formats.append(format)
+    return formats[0] if names and len(formats) == 1 else None
 
 
-def no_format(where: str) -> ParameterError:
-    """Return the error where the names of the files do not say what they are; the format is given
-    `where`."""
+def no_format(setting: str) -> ParameterError:
+    """Return the error where the names of the files do not determine the format.
+
+    The `setting`, a flag or a key, gives it."""
     known = ", ".join(f"{name} (images, sounds)" if name == "files" else name for name in READERS)
-    return ParameterError(f"which format do the data have? give {where}: {known}")
+    return ParameterError(f"which format do the data have? give {setting}: {known}")
 
 
 def accept_options(format: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reader's options in their types (`Reader.accept`); those of an unknown format as
-    they are."""
-    return (
-        READERS[format]().accept(options)
-        if format is not None and format in READERS
-        else dict(options)
-    )
+    """Return a reader's options in their types (`Reader.accept`).
+
+    Those of an unknown format stay as they are."""
+    if format is None or format not in READERS:
+        return dict(options)
+    return READERS[format]().accept(options)
 
 
 @cache
 def function_of(reader: type[Reader]) -> Callable[..., DataFrame]:
-    """Return the reader as a function ``(spark, path, option=value, ...)`` with its signature and
-    documentation."""
-    defaults: dict[str, Any] = {"spark": REQUIRED} | (
-        {"path": REQUIRED} if reader.takes_path else {}
-    )
-    defaults |= {
-        p.name: p.default
-        for p in sorted(reader.parameters, key=lambda p: p.default is not REQUIRED)
-    }
-    kind, nothing = Argument.POSITIONAL_OR_KEYWORD, Argument.empty
-    arguments = [
-        Argument(name, kind, default=nothing if d is REQUIRED else d)
-        for name, d in defaults.items()
-    ]
+    """Return the reader as a function ``(spark, path, option=value, ...)``.
+
+    It has the reader's signature and documentation."""
+    defaults: dict[str, Any] = {"spark": REQUIRED}
+    if reader.takes_path:
+        defaults["path"] = REQUIRED
+    for p in sorted(reader.parameters, key=lambda p: p.default is not REQUIRED):
+        defaults[p.name] = p.default
+    arguments = []
+    for name, value in defaults.items():
+        default = Argument.empty if value is REQUIRED else value
+        arguments.append(Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=default))
     signature = Signature(arguments)
 
     def read(*positional: Any, **options: Any) -> DataFrame:
@@ -205,12 +211,13 @@ class Names(Text):
     """A list of texts, or one text, which stays one unless `listed`; on the command line also a
     JSON list."""
 
-    what: str = "a text or a list of texts"
+    description: str = "a text or a list of texts"
     listed: bool = False
 
     def accept(self, value: Any) -> Any:
         if isinstance(value, str):
-            text, value = value, None
+            text = value
+            value = None
             with suppress(ValueError):  # a name may begin like a list
                 value = from_json(text) if text[:1] == "[" else None
             if value is None:
@@ -227,12 +234,14 @@ class Distinct(Text):
 
     def accept(self, value: Any) -> Any:
         names = Optional(Names(listed=True)).accept(value)
-        if names is not None and (not names or not all(names) or len(set(names)) < len(names)):
+        if names is None:
+            return None
+        if not names or not all(names) or len(set(names)) < len(names):
             raise ValueError
         return names
 
     def __str__(self) -> str:
-        return f"{self.what}, or None"
+        return f"{self.description}, or None"
 
 
 @dataclass(frozen=True)
@@ -248,12 +257,12 @@ class Texts(Text):
 
 @dataclass(frozen=True)
 class Either:
-    """What the first of several constraints takes that takes it."""
+    """A value that one of several constraints takes, in the type of the first that does."""
 
-    of: Sequence[Constraint]
+    alternatives: Sequence[Constraint]
 
     def accept(self, value: Any) -> Any:
-        for constraint in self.of:
+        for constraint in self.alternatives:
             try:
                 return constraint.accept(value)
             except (ValueError, TypeError, OverflowError):
@@ -261,4 +270,4 @@ class Either:
         raise ValueError
 
     def __str__(self) -> str:
-        return ", or ".join(map(str, self.of))
+        return ", or ".join(map(str, self.alternatives))

@@ -1,5 +1,7 @@
-"""Properties that are computed once, and what is imported when it is first used: pyspark, whose
-types are for type checkers, and SciPy's statistics, which take half a second."""
+"""Properties that are computed once, and modules that are imported at their first use.
+
+They are pyspark, whose types are for type checkers, and SciPy's statistics, which take half a
+second."""
 
 import functools
 import sys
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 else:
 
     class cached_property(functools.cached_property):
-        """Python's without its lock, which before 3.12 is one for all instances: a process forked
-        while it is held waits for ever."""
+        """Python's without its lock, which before 3.12 is one for all instances.
+
+        A process forked while another thread has it waits for ever."""
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             if instance is None:
@@ -45,8 +48,9 @@ else:
             return values[self.attrname]
 
     class _Module:
-        """A module, imported at the first use of a name of it: what runs in this process alone
-        needs no pyspark."""
+        """A module, imported at the first use of a name of it.
+
+        What runs in this process alone needs no pyspark."""
 
         def __init__(self, name: str) -> None:
             self._name = name
@@ -58,26 +62,25 @@ else:
             setattr(self, name, value)
             return value
 
-    F, T, stats = (
-        _Module("pyspark.sql.functions"),
-        _Module("pyspark.sql.types"),
-        _Module("scipy.stats"),
-    )
+    F = _Module("pyspark.sql.functions")
+    T = _Module("pyspark.sql.types")
+    stats = _Module("scipy.stats")
     Column = DataFrame = Row = Self = SparkSession = Any
 
 
 def names_of(module: str, home: Callable[[str], str | None]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module: a name comes from the module that `home` says, beside
-    or below it, or is that one, when it is first asked for. `NotInstalledError` where that needs a
-    package that is not there."""
+    """Return the ``__getattr__`` of a module, which imports a name at its first use.
+
+    The name comes from the module that `home` returns for it, beside or below this one, or is that
+    module. `NotInstalledError` where that needs a package that is not there."""
 
     def attribute(name: str) -> Any:
         place = home(name)
         if place is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         with worker_errors():
-            found = import_module(f".{place}", module)
-            value = found if place == name else getattr(found, name)
+            imported = import_module(f".{place}", module)
+            value = imported if place == name else getattr(imported, name)
         if name in getattr(sys.modules[module], "__all__", ()):
             setattr(sys.modules[module], name, value)
         return value

@@ -21,33 +21,35 @@ Values = Mapping[str, Any]  # of parameters, by name
 
 
 def from_json(text: str | bytes) -> Any:
-    """Return what a text of JSON says; `ValueError` where it is none, is nested too deep or holds a
-    number of too many digits."""
+    """Return the value of a text of JSON.
+
+    `ValueError` where it is none, is nested too deep or holds a number of too many digits."""
     try:
         return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
 
-def text_in(path: str, most: int, what: str) -> str:
-    """Return the text of a file on this machine, with or without a byte order mark;
-    `ParameterError` beyond `most` bytes."""
-    with Path(path).open("rb") as file:  # what is no regular file tells no size
+def text_in(path: str, most: int, kind: str) -> str:
+    """Return the text of a file on this machine, with or without a byte order mark.
+
+    `ParameterError` beyond `most` bytes: it is no file of this `kind`."""
+    with Path(path).open("rb") as file:  # a pipe has no size to ask for
         content = file.read(most + 1)
     if len(content) > most:
-        raise ParameterError(f"{path}: more than {most >> 10} KB; it is no {what}")
+        raise ParameterError(f"{path}: more than {most >> 10} KB; it is no {kind}")
     return content.decode("utf-8-sig")
 
 
 class Constraint(Protocol):
-    """What values a parameter takes, in words by `str`."""
+    """The values that a parameter takes, in words by `str`."""
 
     def accept(self, value: Any) -> Any:
         """Return the value in its proper type; `ValueError` or `TypeError` where it is none."""
 
 
 class _Required:
-    """The default of what must be given."""
+    """The default of a parameter without one: a value must be passed."""
 
     def __repr__(self) -> str:
         return "required"
@@ -89,11 +91,8 @@ class Integer:
         return int(_inside(int(value), self.low, self.high))
 
     def __str__(self) -> str:
-        return (
-            "a whole number"
-            + _range(self.low, self.high)
-            + (f", or {self.word!r}" if self.word else "")
-        )
+        word = f", or {self.word!r}" if self.word else ""
+        return "a whole number" + _range(self.low, self.high) + word
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,8 @@ class Number:
         return _inside(float(value), self.low, self.high)
 
     def __str__(self) -> str:
-        return "a number" + _range(self.low, self.high, "above " if self.above else "")
+        prefix = "above " if self.above else ""
+        return "a number" + _range(self.low, self.high, prefix)
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ class Flag:
 
 @dataclass(frozen=True)
 class Text:
-    """Any text; `what` says which."""
+    """Any text; `description` says which."""
 
-    what: str
+    description: str
 
     def accept(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -144,7 +144,7 @@ class Text:
         raise ValueError
 
     def __str__(self) -> str:
-        return self.what
+        return self.description
 
 
 @dataclass(frozen=True)
@@ -161,14 +161,14 @@ class Features:
             value = value["name"]
         elif isinstance(value, (Mapping, set, frozenset)):  # features have an order
             raise ValueError
-        return [self._one(each) for each in value]
+        return [self._feature(name) for name in value]
 
-    def _one(self, each: Any) -> str | int:
-        if isinstance(each, str):
-            return str(each)
-        if isinstance(each, bool) or not isinstance(each, Integral) or each < 0:
+    def _feature(self, name: Any) -> str | int:
+        if isinstance(name, str):
+            return str(name)
+        if isinstance(name, bool) or not isinstance(name, Integral) or name < 0:
             raise ValueError
-        return int(each)
+        return int(name)
 
     def __str__(self) -> str:
         return "a list of names, patterns such as title_*, or places from 0"
@@ -179,11 +179,9 @@ class Groups:
     """Lists of features by the name of their group."""
 
     def accept(self, value: Any) -> dict[str, list[str | int]]:
-        if not isinstance(value, Mapping) or not all(
-            isinstance(name, str) and name for name in value
-        ):
+        if not _has_names(value):
             raise ValueError
-        out = {name: Features().accept(listed) for name, listed in value.items()}
+        out = {name: Features().accept(members) for name, members in value.items()}
         if not all(out.values()):
             raise ValueError
         return out
@@ -194,10 +192,10 @@ class Groups:
 
 @dataclass(frozen=True)
 class Costs:
-    """Numbers by name or pattern of features, or one for every feature: those that `each` takes, or
-    0 where that is `free`."""
+    """Numbers by name or pattern of features, or one for every feature: those that `element` takes,
+    or 0 where that is `free`."""
 
-    each: Number = Number(0, above=True)
+    element: Number = Number(0, above=True)
     free: bool = False
 
     def accept(self, value: Any) -> dict[str, float] | list[float]:
@@ -208,15 +206,16 @@ class Costs:
         if isinstance(value, Mapping):
             if not all(isinstance(name, str) for name in value):
                 raise ValueError
-            return {name: self._one(each) for name, each in value.items()}
-        return [self._one(each) for each in value]
+            return {name: self._cost(cost) for name, cost in value.items()}
+        return [self._cost(cost) for cost in value]
 
-    def _one(self, value: Any) -> float:
+    def _cost(self, value: Any) -> float:
         number = Number(0).accept(value)
-        return number if self.free and not number else self.each.accept(number)
+        return number if self.free and not number else self.element.accept(number)
 
     def __str__(self) -> str:
-        kind = str(self.each).replace("a number", "finite numbers" + " of 0 or" * self.free, 1)
+        numbers = "finite numbers of 0 or" if self.free else "finite numbers"
+        kind = str(self.element).replace("a number", numbers, 1)
         return (
             f"{kind}: by name or pattern ('*' for all others), or a list with one for every feature"
         )
@@ -224,12 +223,14 @@ class Costs:
 
 @dataclass(frozen=True)
 class NumberList:
-    """Several numbers, all of them accepted by `each`: a sequence of `length` of them (None: of
-    any), or a text with commas; with `words` one of these instead; where `named`, or numbers by
-    name, {"a": 2} or the text ``a=2,b=0.5``. `what` says what they are."""
+    """Several numbers, all of them accepted by `element`.
 
-    each: Number
-    what: str
+    A sequence of `length` of them (None: of any), or a text with commas; with `words` one of these
+    instead; where `named`, or numbers by name, {"a": 2} or the text ``a=2,b=0.5``. `description`
+    says what they are."""
+
+    element: Number
+    description: str
     length: int | None = None
     words: tuple[str, ...] = ()
     named: bool = False
@@ -238,57 +239,68 @@ class NumberList:
         if isinstance(value, str):
             if value in self.words:
                 return value
-            if self.named and value.lstrip().startswith("{"):
-                value = from_json(value)
-            elif self.named and "=" in value:
-                pairs = [one.rpartition("=") for one in value.split(",")]
-                value = {name.strip(): number for name, _, number in pairs}
-                if len(value) < len(pairs):
-                    raise ValueError
-            else:
-                value = value.split(",")
+            value = self._parsed(value)
         if isinstance(value, Mapping):
-            if (
-                not self.named
-                or not value
-                or not all(isinstance(name, str) and name for name in value)
-            ):
+            if not self.named or not value or not _has_names(value):
                 raise ValueError
-            return {
-                name: self.each.accept(one.item() if hasattr(one, "item") else one)
-                for name, one in value.items()
-            }
-        out = [self.each.accept(one.item() if hasattr(one, "item") else one) for one in value]
+            return {name: self._number(entry) for name, entry in value.items()}
+        out = [self._number(entry) for entry in value]
         if not out or len(out) != (self.length or len(out)):
             raise ValueError
         return out
 
+    def _parsed(self, text: str) -> Any:
+        if self.named and text.lstrip().startswith("{"):
+            return from_json(text)
+        entries = text.split(",")
+        if not self.named or "=" not in text:
+            return entries
+        pairs = [entry.rpartition("=") for entry in entries]
+        by_name = {name.strip(): number for name, _, number in pairs}
+        if len(by_name) < len(pairs):
+            raise ValueError
+        return by_name
+
+    def _number(self, entry: Any) -> float:
+        if hasattr(entry, "item"):  # of NumPy
+            entry = entry.item()
+        return self.element.accept(entry)
+
     def __str__(self) -> str:
-        return ", ".join(map(repr, self.words)) + (", or " if self.words else "") + self.what
+        if not self.words:
+            return self.description
+        return ", ".join(map(repr, self.words)) + ", or " + self.description
 
 
 @dataclass(frozen=True)
 class Optional:
     """Another constraint, or None (``none`` on the command line)."""
 
-    of: Constraint
+    inner: Constraint
 
     def accept(self, value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.lower() == "none"):
             return None
-        return self.of.accept(value)
+        return self.inner.accept(value)
 
     def __str__(self) -> str:
-        return f"{self.of}, or None"
+        return f"{self.inner}, or None"
 
 
 def number(value: float) -> str:
-    """A bound in words: whole numbers in full."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}"
+    """Return a bound in words: whole numbers in full."""
+    is_whole = float(value).is_integer() and abs(value) < 1e15
+    return str(int(value)) if is_whole else f"{value:g}"
+
+
+def _has_names(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) and name for name in value)
 
 
 def _inside(value: float, low: float | None, high: float | None) -> float:
-    if (low is not None and value < low) or (high is not None and value > high):
+    if low is not None and value < low:
+        raise ValueError
+    if high is not None and value > high:
         raise ValueError
     return value
 
@@ -303,7 +315,7 @@ def _range(low: float | None, high: float | None, prefix: str = "") -> str:
 
 def camel_words(text: str) -> str:
     """Return a text with the names of settings as pyspark.ml writes them."""
-    return re.sub(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b", lambda found: camel(found[0]), text)
+    return re.sub(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b", lambda name: camel(name[0]), text)
 
 
 @dataclass(frozen=True)
@@ -318,11 +330,13 @@ class Parameter:
 
     @property
     def camel(self) -> str:
-        """The name as pyspark.ml writes it: ``num_bins`` becomes ``numBins``."""
+        """Return the name as pyspark.ml writes it: ``num_bins`` becomes ``numBins``."""
         return camel(self.name)
 
     def accept(self, value: Any) -> Any:
-        """`value` in its proper type; `ParameterError` where the constraint does not hold."""
+        """Return `value` in its proper type.
+
+        `ParameterError` where the constraint does not hold."""
         try:
             return self.constraint.accept(value)
         except ParameterError:  # the constraint says it better
@@ -333,27 +347,30 @@ class Parameter:
             ) from None
 
 
-def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Every parameter's value, by its snake_case or camelCase name; `ParameterError` for an unknown
-    name or a wrong value."""
+def check(
+    parameters: Iterable[Parameter], settings: Mapping[str, Any], owner: str
+) -> dict[str, Any]:
+    """Return every parameter's value, of `settings` by snake_case or camelCase names.
+
+    `ParameterError` for an unknown name or a wrong value."""
     known = {p.name: p for p in parameters}
     by_camel = {p.camel: p.name for p in known.values()}
     values = {name: p.default for name, p in known.items()}
-    for name, value in given.items():
+    for name, value in settings.items():
         snake = name if name in known else by_camel.get(name)
         if snake is None:
             near = get_close_matches(name, [*known, *by_camel], n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ParameterError(
-                f"{owner} has no parameter {name!r}; {hint}it takes: {', '.join(known) or 'none'}"
-            )
+            names = ", ".join(known) or "none"
+            raise ParameterError(f"{owner} has no parameter {name!r}; {hint}it takes: {names}")
         values[snake] = known[snake].accept(value)
     return values
 
 
 def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Every combination of the values, the last name running fastest; `ParameterError` for a name
-    without values."""
+    """Return every combination of the values, the last name running fastest.
+
+    `ParameterError` for a name without values."""
     for name, values in grid.items():
         if not values:
             raise ParameterError(
@@ -363,6 +380,9 @@ def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def seeded(parameters: Iterable[Parameter], values: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """`values` with the run's seed among them, where the parameters have one and it has no value of
-    its own."""
-    return {"seed": seed, **values} if any(p.name == "seed" for p in parameters) else dict(values)
+    """Return `values` with the run's seed, where the parameters have one.
+
+    A seed among the values stays."""
+    if any(p.name == "seed" for p in parameters):
+        return {"seed": seed, **values}
+    return dict(values)

@@ -1,5 +1,6 @@
-"""Names and what they stand for: one class for methods, extractors and classifiers. A room lists
-its entries in its ``__init__``; a class is imported when it is first asked for. Entries from
+"""Names and the classes they stand for: of methods, extractors, classifiers, readers.
+
+A room lists its entries in its ``__init__``; a class is imported at its first use. Entries from
 outside come through `Registry.register`, or installed through the room's entry point group."""
 
 from __future__ import annotations
@@ -56,17 +57,28 @@ SECTION = "\nSymbols: "  # what the documentation of an entry has
 def composed(documentation: str) -> str:
     """Return the documentation of an entry with its `PHRASES` written out."""
     sections = re.split(r"\n(?=[A-Z][a-z]+: )", inspect.cleandoc(documentation))
-    for at, text in enumerate(sections):
-        while (written := Template(text).safe_substitute(PHRASES)) != text:
-            text = written
-            sections[at] = textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(sections)
+    return "\n".join(map(_filled, sections))
+
+
+def _filled(section: str) -> str:
+    """Return a section with its phrases, which hold phrases themselves, written out."""
+    text = section
+    while True:
+        longer = Template(text).safe_substitute(PHRASES)
+        if longer == text:
+            break
+        text = longer
+    if text == section:
+        return section
+    return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False)
 
 
 class Entry:
-    """Base of every entry, documented in its class or its module: `name` as users write it, `title`
-    one line for tables, `source` the paper, `when` to take it, `cost` what one fit needs,
-    `parameters` its own parameters."""
+    """Base of every entry, documented in its class or its module.
+
+    `name` as users write it, `title` one line for tables, `source` the paper, `when` to take it,
+    `cost` what one fit needs, `parameters` its own parameters, `example` what the example of its
+    estimators is filled with."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -74,35 +86,35 @@ class Entry:
     when: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
-    example: ClassVar[
-        tuple[tuple[str, str], ...]
-    ] = ()  # what the example of its estimators is filled with
+    example: ClassVar[tuple[tuple[str, str], ...]] = ()
 
-    def __init_subclass__(cls, **further: Any) -> None:
-        super().__init_subclass__(**further)
-        for told in (cls, sys.modules.get(cls.__module__)):
-            if told is not None and vars(told).get("__doc__"):
-                told.__doc__ = composed(told.__doc__ or "")
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for documented in (cls, sys.modules.get(cls.__module__)):
+            if documented is not None and vars(documented).get("__doc__"):
+                documented.__doc__ = composed(documented.__doc__ or "")
 
     @classmethod
     def summary(cls) -> str:
-        """Return what it is, in a sentence or two."""
+        """Return the documentation of the entry in a sentence or two."""
         doc = inspect.getdoc(cls) or cls.title
         return doc.partition("\n\n")[0] if SECTION in doc else doc
 
     @classmethod
     def documentation(cls) -> str:
-        """Return its formula, symbols, errors and source: of its class, or of its module where that
-        holds no other entry."""
+        """Return the formula, symbols, errors and source of the entry.
+
+        They stand in its class, or in its module where that holds no other entry."""
         doc = inspect.getdoc(cls) or ""
         return doc if SECTION in doc else (sys.modules[cls.__module__].__doc__ or "").strip()
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """A mapping of names to classes, in the order of their lines. `kind` is what `entries`
-    ("module.Class" of the room `package` by name) are, in messages: "method". Entry points of the
-    `group` (unless told, the package) stand after them:
-    name = "their_package.module:Class".
+    """A mapping of names to classes, in the order of their lines.
+
+    `kind` is what `entries` ("module.Class" of the room `package` by name) are, in messages:
+    "method". Entry points of the `group` (by default the package) stand after them: name =
+    "their_package.module:Class".
 
     >>> from spark_mlfs import CLASSIFIERS, METHODS
     >>> list(CLASSIFIERS), METHODS["jmi"].title
@@ -111,7 +123,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def __init__(
         self, kind: str, package: str, entries: Mapping[str, str], group: str | None = None
     ) -> None:
-        self.kind, self.group = kind, group or package
+        self.kind = kind
+        self.group = group or package
         self._places: dict[str, str] = {
             name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()
         }
@@ -119,8 +132,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._installed: list[str] | None = None
 
     def register(self, cls: type[T]) -> type[T]:
-        """Makes a class known by its `name`; `ParameterError` where another has it, or it lacks
-        what an entry needs."""
+        """Make a class known by its `name`.
+
+        `ParameterError` where another has it, or it lacks what an entry needs."""
         for attribute in ("name", "title", "source", "parameters"):
             if not hasattr(cls, attribute):
                 raise ParameterError(
@@ -129,10 +143,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 )
         name = cls.name  # type: ignore[attr-defined]
         known = self._classes.get(name) or (self[name] if name in self._all() else None)
-        if known is not None and (known.__module__, known.__qualname__) != (
-            cls.__module__,
-            cls.__qualname__,
-        ):
+        if known is not None and _place_of(known) != _place_of(cls):
             raise ParameterError(
                 f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another "
                 "name"
@@ -141,11 +152,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return cls
 
     def forget(self, name: str) -> None:
-        """Takes back a registered class."""
+        """Remove a registered class."""
         self._classes.pop(name, None)
 
     def reload(self) -> None:
-        """Looks for installed entry points anew."""
+        """Look for installed entry points anew."""
         for name in self._installed or ():
             self._places.pop(name, None)
             self._classes.pop(name, None)
@@ -155,12 +166,14 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return {place.partition(":")[0].partition(".")[0] for place in self._all().values()}
 
     def class_name(self, name: str) -> str:
-        """The name of the class of an entry, which is not imported for that."""
+        """Return the name of the class of an entry, which is not imported for that."""
         place = self._all().get(name)
-        return self._classes[name].__name__ if place is None else place.rpartition(":")[2]
+        if place is None:
+            return self._classes[name].__name__
+        return place.rpartition(":")[2]
 
     def create(self, name: str) -> T:
-        """A new instance of the class of that name; `ParameterError` lists the valid ones."""
+        """Return a new instance of the class of that name; `ParameterError` lists the valid ones."""
         if name in self:
             return self[name]()
         near = get_close_matches(str(name), self, n=1)
@@ -177,10 +190,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             except (Exception, SystemExit) as error:
                 if name not in (self._installed or ()):
                     raise
+                package = module.partition(".")[0]
                 raise ParameterError(
-                    f"the {self.kind} {name!r} of the installed package {module.partition('.')[0]} "
-                    f"cannot be imported ({type(error).__name__}: {error}): mend or uninstall that "
-                    "package"
+                    f"the {self.kind} {name!r} of the installed package {package} cannot be "
+                    f"imported ({type(error).__name__}: {error}): mend or uninstall that package"
                 ) from error
         return self._classes[name]
 
@@ -195,9 +208,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def _all(self) -> dict[str, str]:
         if self._installed is None:
-            points = [
-                point for point in entry_points(group=self.group) if point.name not in self._places
-            ]
+            installed = entry_points(group=self.group)
+            points = [point for point in installed if point.name not in self._places]
             self._installed = [point.name for point in points]
             self._places.update({point.name: point.value for point in points})
         return self._places
+
+
+def _place_of(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__

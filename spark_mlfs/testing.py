@@ -131,7 +131,7 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
     """Some valid values of a parameter: words, both flags, the ends of a range and a little further
     in."""
     if hasattr(constraint, "of"):
-        return [None, *values_of(constraint.of, default)]
+        return [None, *values_of(constraint.inner, default)]
     if hasattr(constraint, "options"):
         return list(constraint.options)
     if hasattr(constraint, "what"):

@@ -238,9 +238,9 @@ def option_type(constraint: Any) -> str:
     if isinstance(constraint, formats.Texts):
         return "Mapping[str, str]"
     if isinstance(constraint, formats.Either):
-        return " | ".join(map(option_type, constraint.of))
+        return " | ".join(map(option_type, constraint.alternatives))
     return (
-        f"{option_type(constraint.of)} | None"
+        f"{option_type(constraint.inner)} | None"
         if isinstance(constraint, Optional)
         else annotation(constraint)
     )

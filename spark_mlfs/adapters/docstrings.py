@@ -44,7 +44,7 @@ _TYPES = {
 def annotation(constraint: Any) -> str:
     """The type of what a constraint accepts."""
     if isinstance(constraint, Optional):
-        return f"{annotation(constraint.of)} | None"
+        return f"{annotation(constraint.inner)} | None"
     if isinstance(constraint, Integer) and constraint.word:
         return "int | str"
     if isinstance(constraint, Choice):

@@ -68,7 +68,7 @@ RESAMPLINGS = 200
 class MethodNames(Text):
     """Names of methods that can be tried, commas between them."""
 
-    what: str = "names of methods, commas between them"
+    description: str = "names of methods, commas between them"
 
     def accept(self, value: Any) -> str:
         names = [name.strip() for name in super().accept(value).split(",") if name.strip()]

@@ -206,7 +206,7 @@ def same_learned(one, other):
 def wrong_values(constraint):
     """Values a constraint refuses."""
     if isinstance(constraint, Optional):
-        return [v for v in wrong_values(constraint.of) if v is not None]
+        return [v for v in wrong_values(constraint.inner) if v is not None]
     below = [] if getattr(constraint, "low", None) is None else [constraint.low - 1]
     above = [] if getattr(constraint, "high", None) is None else [constraint.high + 1]
     if isinstance(constraint, Choice):
@@ -217,8 +217,8 @@ def wrong_values(constraint):
         edge = [constraint.low] if constraint.above else []
         return ["much", float("nan"), float("inf"), True, None, *edge, *below, *above]
     if isinstance(constraint, NumberList):
-        short = [[constraint.each.low] * (constraint.length - 1)] if constraint.length else []
-        return ["much", 3, None, [], [constraint.each.low - 1], [float("nan")], *short]
+        short = [[constraint.element.low] * (constraint.length - 1)] if constraint.length else []
+        return ["much", 3, None, [], [constraint.element.low - 1], [float("nan")], *short]
     if isinstance(constraint, MethodNames):
         return ["", " , ", 3, None]
     return {Flag: ["perhaps", 2, None], Text: [3, None]}[type(constraint)]

@@ -137,7 +137,7 @@ def test_types_are_those_of_the_constraints(key):
         hint, constraint = hints[p.camel], p.constraint
         if isinstance(constraint, Optional):
             assert type(None) in typing.get_args(hint)
-            constraint = constraint.of
+            constraint = constraint.inner
             hint = typing.Union[tuple(t for t in typing.get_args(hint) if t is not type(None))]  # noqa: UP007
         if isinstance(constraint, Choice):
             assert set(typing.get_args(hint)) == set(constraint.options)
