@@ -46,25 +46,82 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 
-# fmt: off
 __all__ = [
-    "CLASSIFIERS", "ENCODERS", "EXTRACTORS", "METHODS", "BudgetError", "DataError", "MultiLabelClassificationModel",
-    "MultiLabelExtractorModel", "MultiLabelSelector", "MultiLabelSelectorModel", "ParameterError", "SparkMlfsError",
-    "classifier_class", "compare", "drift", "errors", "evaluate", "extractor_class", "local_session", "pipeline", "rank", "read",
-    "register", "selector_class", "states",
+    "CLASSIFIERS",
+    "ENCODERS",
+    "EXTRACTORS",
+    "METHODS",
+    "BudgetError",
+    "DataError",
+    "MultiLabelClassificationModel",
+    "MultiLabelExtractorModel",
+    "MultiLabelSelector",
+    "MultiLabelSelectorModel",
+    "ParameterError",
+    "SparkMlfsError",
+    "classifier_class",
+    "compare",
+    "drift",
+    "errors",
+    "evaluate",
+    "extractor_class",
+    "local_session",
+    "pipeline",
+    "rank",
+    "read",
+    "register",
+    "selector_class",
+    "states",
 ]
 __all__ += [  # the classes, written by conf/developers/generate.py
-    "AutoSelector", "Chi2Selector", "CMISelector", "CSFSSelector", "D2FSelector", "DeepFSSelector", "ElasticNetSelector",
-    "ENMSelector", "FastCanSelector", "FIMFSelector", "FisherSelector", "ForwardSelector", "FStatisticSelector", "GMBASelector",
-    "GMMSelector", "IGMFSelector", "JMISelector", "LassoSelector", "LRFSSelector", "MDMRSelector", "MIFSSelector", "MIMSelector",
-    "MRMRSelector", "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector",
-    "RFSSelector", "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor",
-    "MLNBExtractor", "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
-    "ImageFeatures", "OnnxEncoder", "SoundFeatures",
+    "AutoSelector",
+    "Chi2Selector",
+    "CMISelector",
+    "CSFSSelector",
+    "D2FSelector",
+    "DeepFSSelector",
+    "ElasticNetSelector",
+    "ENMSelector",
+    "FastCanSelector",
+    "FIMFSelector",
+    "FisherSelector",
+    "ForwardSelector",
+    "FStatisticSelector",
+    "GMBASelector",
+    "GMMSelector",
+    "IGMFSelector",
+    "JMISelector",
+    "LassoSelector",
+    "LRFSSelector",
+    "MDMRSelector",
+    "MIFSSelector",
+    "MIMSelector",
+    "MRMRSelector",
+    "MSFSSelector",
+    "MSSLSelector",
+    "OMFSSelector",
+    "PMUSelector",
+    "PPTCMISelector",
+    "ReliefFSelector",
+    "RFSSelector",
+    "RidgeSelector",
+    "SCLSSelector",
+    "SPECSelector",
+    "LIFTExtractor",
+    "LIFTRSMExtractor",
+    "MDDMExtractor",
+    "MLNBExtractor",
+    "MLSIExtractor",
+    "BRkNNClassifier",
+    "BRSVMClassifier",
+    "ClassifierChainClassifier",
+    "MLkNNClassifier",
+    "ImageFeatures",
+    "OnnxEncoder",
+    "SoundFeatures",
 ]
-# fmt: on
 
-# where a name is: in a module, or it is one
+# the names of each module, or its own name where it is one of them
 _NAMES = {
     "classify": "CLASSIFIERS",
     "extract": "EXTRACTORS",
@@ -83,20 +140,23 @@ _NAMES = {
     "states": "states",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-# and the classes of the registries, by what their names end in; those of entries from outside, too
+# the modules of the classes of registries, entries from outside included, by the end of their names
 _CLASSES = {
-    kind: f"ml.{kind.lower()}_classes"
-    for kind in ("Selector", "Extractor", "Classifier", "Encoder")
+    "Selector": "ml.selector_classes",
+    "Extractor": "ml.extractor_classes",
+    "Classifier": "ml.classifier_classes",
+    "Encoder": "ml.encoder_classes",
+    "Features": "ml.encoder_classes",
 }
-_CLASSES = {**_CLASSES, "Features": _CLASSES["Encoder"]}
 
 
-if not TYPE_CHECKING:  # a checker shall tell names that there are not
+if not TYPE_CHECKING:  # a checker shall report names that do not exist
 
     def _home(name: str) -> str | None:
-        return _HOMES.get(name) or next(
-            (module for ending, module in _CLASSES.items() if name.endswith(ending)), None
-        )
+        if name in _HOMES:
+            return _HOMES[name]
+        modules = (module for ending, module in _CLASSES.items() if name.endswith(ending))
+        return next(modules, None)
 
     __getattr__ = names_of(__name__, _home)
 
@@ -109,17 +169,22 @@ def __dir__() -> list[str]:
             return False
 
     names = {*globals(), *__all__}
-    return sorted(names if find_spec("pyspark") else filter(is_there, names))
+    if not find_spec("pyspark"):
+        names = set(filter(is_there, names))
+    return sorted(names)
 
 
 def register(cls: type[Entry]) -> type[Entry]:
-    """Makes a method, an extractor or a classifier of your own known by its `name`; usable as a
-    decorator. `ParameterError` where another class has the name, or it lacks what an entry needs.
+    """Make a method, an extractor or a classifier of your own known by its `name`.
+
+    Usable as a decorator. `ParameterError` where another class has the name, or it lacks what an
+    entry needs.
 
     >>> from spark_mlfs import METHODS, rank, register
     >>> class Mine(METHODS["mim"]):
     ...     name = "mine"  # and a `score` of its own
-    >>> rank([[0, 1], [0, 0], [1, 1], [1, 0]], [0, 0, 1, 1], register(Mine).name, k=1)["name"].tolist()
+    >>> X = [[0, 1], [0, 0], [1, 1], [1, 0]]
+    >>> rank(X, [0, 0, 1, 1], register(Mine).name, k=1)["name"].tolist()
     ['x0']"""
     from .classify import CLASSIFIERS
     from .classify.base import Classifier
@@ -137,9 +202,10 @@ def register(cls: type[Entry]) -> type[Entry]:
 
 
 def selector_class(method: str) -> type[SelectorEstimator]:
-    """The estimator class of a method, also of one of your own: ``register(MyMethod)``, then
-    ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where
-    there is none of this name.
+    """Return the estimator class of a method, also of one of your own.
+
+    ``register(MyMethod)``, then ``selector_class("my-method")(numTopFeatures=10)``.
+    `ParameterError` lists the methods where there is none of this name.
 
     >>> from spark_mlfs import selector_class
     >>> selector_class("jmi").__name__
@@ -150,7 +216,7 @@ def selector_class(method: str) -> type[SelectorEstimator]:
 
 
 def extractor_class(extractor: str) -> type[ExtractorEstimator]:
-    """The estimator class of an extractor, as `selector_class` of a method.
+    """Return the estimator class of an extractor, as `selector_class` of a method.
 
     >>> from spark_mlfs import extractor_class
     >>> extractor_class("lift").__name__
@@ -161,7 +227,7 @@ def extractor_class(extractor: str) -> type[ExtractorEstimator]:
 
 
 def classifier_class(classifier: str) -> type[ClassifierEstimator]:
-    """The estimator class of a classifier, as `selector_class` of a method.
+    """Return the estimator class of a classifier, as `selector_class` of a method.
 
     >>> from spark_mlfs import classifier_class
     >>> classifier_class("mlknn").__name__

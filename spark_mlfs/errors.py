@@ -51,15 +51,15 @@ def as_text(column: str) -> str:
     return _mark("words", AS_TEXT, column)
 
 
-def beyond(size: int, name: str, allowed: int, where: str = "") -> str:
+def beyond(size: int, name: str, allowed: int, place: str = "") -> str:
     """Return the part of a message about a `size` in bytes above a budget.
 
     "5 MB on the driver, more than driverBytes = 3 MB: raise driverBytes"; other remedies may
     follow."""
     megabytes = -(-size >> 20)
-    place = f" {where}" if where else ""
+    suffix = f" {place}" if place else ""
     limit = setting(name, allowed >> 20, "MB")
-    return f"{megabytes} MB{place}, more than {limit}: raise {setting(name)}"
+    return f"{megabytes} MB{suffix}, more than {limit}: raise {setting(name)}"
 
 
 def _mark(kind: str, name: str, value: object = None, unit: str = "") -> str:
@@ -111,7 +111,9 @@ def in_python(kind: str, name: str, value: str | None) -> str:
 
 def in_pyspark(kind: str, name: str, value: str | None) -> str:
     """Spell a mark as the estimators of pyspark.ml do."""
-    return in_python(kind, camel(name) if kind == "setting" else name, value)
+    if kind == "setting":
+        name = camel(name)
+    return in_python(kind, name, value)
 
 
 def spelled(text: str, spelling: Spelling = in_pyspark) -> str:
@@ -216,14 +218,14 @@ def must_fit(
     name: str,
     needs: str,
     remedy: str,
-    where: str = "",
+    place: str = "",
     error: type[BudgetError] = BudgetError,
 ) -> None:
     """Raise an `error` where the `size` in bytes is above what the setting `name` allows.
 
     The message says what `needs` it, and a further `remedy`."""
     if size > allowed:
-        raise error(f"{needs} {beyond(size, name, allowed, where)}, {remedy}")
+        raise error(f"{needs} {beyond(size, name, allowed, place)}, {remedy}")
 
 
 class DataNotice(UserWarning):
@@ -424,22 +426,22 @@ def full_disk(text: str) -> str | None:
     return next((message for sign, message in _FULL.items() if sign in lower), None)
 
 
-def disk_error(error: BaseException, what: str | None = None) -> PlatformError | None:
+def disk_error(error: BaseException, output: str | None = None) -> PlatformError | None:
     """Return the error about a full disk in place of one of Python, Arrow or Spark.
 
-    The message names `what` was written; None for any error of another cause."""
+    The message names the `output` that was written; None for any error of another cause."""
     text = str(error)
     cause = full_disk(text)
     if cause is None:
         return None
     writing = _WRITING.search(text)
-    if what is None and writing:
-        what = _without_scheme(writing[1])
+    if output is None and writing:
+        output = _without_scheme(writing[1])
     place = "where Spark keeps its working files (spark.local.dir)"
     if any(sign in text for sign in _SPARKS_OWN):
         remedy = f"{cause} {place}; free some room there"
-    elif what:
-        remedy = f"{what} cannot be written: {cause}; free some room there"
+    elif output:
+        remedy = f"{output} cannot be written: {cause}; free some room there"
     else:
         remedy = f"{cause}; free some room where the output goes and {place}"
     return PlatformError(f"{remedy}, and start again")

@@ -1,5 +1,5 @@
-"""The templates in report/templates, in whose HTML whatever is put is escaped; and figures as a
-person reads them."""
+"""The templates in report/templates, which escape values in HTML; and figures as a person reads
+them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciic
 
 @cache
 def environment() -> Environment:
-    """Return the templates; a zip on the path may hold them, and who renders none needs no
-    Jinja2."""
+    """Return the templates; a zip on the path may hold them.
+
+    A run that renders none needs no Jinja2."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("spark_mlfs", "report/templates")
@@ -35,19 +36,21 @@ def environment() -> Environment:
         "trim_blocks": True,
         "lstrip_blocks": True,
     }
-    made = Environment(
+    templates = Environment(
         loader=loader, autoescape=lambda name: name is None or ".html" in name, **blocks
     )
-    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some, tex)} | {
-        "typed": shlex.join
-    }
-    return made
+    filters = (number, figure, decimal, seconds, size, shortlist, tex)
+    templates.filters |= {function.__name__: function for function in filters}
+    templates.filters["typed"] = shlex.join
+    return templates
 
 
 def number(value: float, digits: int = 4) -> str:
     """Return a figure as a person reads it."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return "–" if value != value else ("∞" if value > 0 else "−∞")
+    if value != value:
+        return "–"
+    if value in (float("inf"), float("-inf")):
+        return "∞" if value > 0 else "−∞"
     if isinstance(value, (int, np.integer)) or (abs(value) < 1e15 and value == int(value)):
         return f"{int(value):,}".replace(",", "\u202f").replace("-", "−")
     text = f"{value:.{digits}g}"
@@ -59,22 +62,16 @@ def number(value: float, digits: int = 4) -> str:
 
 def figure(value: float) -> str:
     """Return four significant digits with their zeros, so that a column of them lines up."""
-    return (
-        number(value)
-        if value == 0 or not 1e-3 <= abs(value) < 1e4
-        else f"{value:#.4g}".rstrip(".").replace("-", "−")
-    )
+    if value == 0 or not 1e-3 <= abs(value) < 1e4:
+        return number(value)
+    return f"{value:#.4g}".rstrip(".").replace("-", "−")
 
 
 def decimal(value: float) -> str:
     """Return two places, and fewer for large ones."""
-    return (
-        number(value)
-        if value == float("inf")
-        else f"{value:.2f}"
-        if value < 100
-        else f"{value:.0f}"
-    )
+    if value == float("inf"):
+        return number(value)
+    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
 def seconds(value: float) -> str:
@@ -88,17 +85,17 @@ def size(value: float) -> str:
     """Return bytes in their largest unit."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if value < 1024 or unit == "GB":
-            return (
-                f"{value:.0f} {unit}" if unit == "bytes" or value >= 10 else f"{value:.1f} {unit}"
-            )
+            digits = 0 if unit == "bytes" or value >= 10 else 1
+            return f"{value:.{digits}f} {unit}"
         value /= 1024
     raise AssertionError
 
 
-def some(names: Any, most: int) -> str:
+def shortlist(names: Any, most: int) -> str:
     """Return the first of a list of names, and how many more there are."""
-    rest = len(names) - most
-    return ", ".join(map(str, names[:most])) + (f" and {number(rest)} more" if rest > 0 else "")
+    text = ", ".join(map(str, names[:most]))
+    remaining = len(names) - most
+    return f"{text} and {number(remaining)} more" if remaining > 0 else text
 
 
 def tex(text: object) -> str:

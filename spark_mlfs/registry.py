@@ -173,7 +173,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return place.rpartition(":")[2]
 
     def create(self, name: str) -> T:
-        """Return a new instance of the class of that name; `ParameterError` lists the valid ones."""
+        """Return a new instance of the class of that name.
+
+        `ParameterError` lists the valid names."""
         if name in self:
             return self[name]()
         near = get_close_matches(str(name), self, n=1)

@@ -282,14 +282,9 @@ def with_names(path: Path, face: str) -> str:
         for classes in ROOMS[face]
         for m in sorted(own(classes), key=lambda m: m.__name__.casefold())
     ]
-    lines = textwrap.fill(
-        ", ".join(map(json.dumps, names)) + ",",
-        WIDTH,
-        initial_indent="    ",
-        subsequent_indent="    ",
-    )
-    pattern = r"(?s)(\[  # the classes, written by conf/developers/generate.py\n).*?(\]\n# fmt: on)"
-    text, count = re.subn(pattern, lambda match: f"{match[1]}{lines}\n{match[2]}", path.read_text())
+    lines = "".join(f"    {json.dumps(name)},\n" for name in names)
+    pattern = r"(?s)(\[  # the classes, written by conf/developers/generate.py\n).*?(\]\n)"
+    text, count = re.subn(pattern, lambda match: f"{match[1]}{lines}{match[2]}", path.read_text())
     if not count:
         raise SystemExit(f"{path} has lost its marks of the names of the classes")
     return text

@@ -79,9 +79,9 @@ def files(spark: SparkSession, path: Paths, features: str = "image", feature_opt
     """Features of files (images, sounds) by an encoder; labels from the folders' names, or from a table by path."""
 
 def numbers(spark: SparkSession, seed: int = 0, num_rows: int = 2000, noise: float = 0.0, num_partitions: int | None = None) -> DataFrame:
-    """The Number set of the MSFS paper, rebuilt: five pictures of 81 pixels in a row, labels the digits among them."""
+    """The Number set of the MSFS paper, rebuilt: five pictures a row, labels the digits in them."""
 
 def planted(spark: SparkSession, num_rows: int, num_features: int, num_labels: int, num_relevant: int | None = None,
     num_redundant: int | None = None, density: float | None = None, noise: float = 0.5, cardinality: float | None = None,
     seed: int = 0, num_partitions: int | None = None) -> DataFrame:
-    """A data set whose relevant, redundant and noise features are known; row i depends on (arguments, seed, i) only."""
+    """A data set whose relevant, redundant and noise features are known."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..adapters.tags import BEST, output_names
-from ..markup import figure, number, render, some
+from ..markup import figure, number, render, shortlist
 from ..methods import METHODS
 from ..methods.base import HELD_OUT
 from ..pipeline import Result, meaning
@@ -207,16 +207,18 @@ def _constraints(result: Result) -> dict[str, Any] | None:
         return None
     named, joint = resolved.named(result.feature_names), result.scores.joint
     pairs: list[tuple[str, str]] = [
-        (what, some(named[what], MOST_NAMES)) for what in ("include", "exclude") if what in named
+        (what, shortlist(named[what], MOST_NAMES))
+        for what in ("include", "exclude")
+        if what in named
     ]
     for name, members in list(named.get("groups", {}).items())[:MOST_NAMES]:
         together = f"; together {figure(joint[name])}" if joint.get(name) is not None else ""
-        pairs.append((f"group {name}", some(members, MOST_NAMES) + together))
+        pairs.append((f"group {name}", shortlist(members, MOST_NAMES) + together))
     rows, by_mean = candidate_rows(result), result.scores.details.get("groups_by_mean", [])
     bought, path = purchase_rows(result), result.scores.budget_path or result.scores.path
     names, spent, gains = zip(*bought, strict=True) if bought else ((), (), ())
     return {
-        "pairs": pairs, "scored": bool(joint or by_mean), "by_mean": some(by_mean, MOST_NAMES), "most_values": MOST_VALUES,
+        "pairs": pairs, "scored": bool(joint or by_mean), "by_mean": shortlist(by_mean, MOST_NAMES), "most_values": MOST_VALUES,
         "candidates": rows, "top": max((abs(row.gain) for row in rows), default=0.0) or 1.0,
         "bought": path_of(list(zip(spent, gains, strict=True)), "cost", "sum of the gains", names, resolved.budget),
         "spent": sum(spent[-1:]), "single": path is not None and path.single,

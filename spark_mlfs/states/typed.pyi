@@ -13,10 +13,12 @@ def rank(states: States | Sequence[States], method: str = "forward", k: int | st
     method_params: Mapping[str, Any] | None = None, screen: str | None = None, include: Any = None, exclude: Any = None,
     groups: Any = None, costs: Any = None, penalties: Any = None, budget: float | None = None,
     memory_bytes: int | None = None, **parameters: Any) -> pd.DataFrame:
-    """The `k` best features by the rows of states, or of several that are merged first; the frame
-    and the arguments are those of `spark_mlfs.rank`. Raises `ParameterError` where the states do
-    not hold what the method needs.
+    """Return the `k` best features by the rows of states, or of several, which are merged first.
+
+    The frame and the arguments are those of `spark_mlfs.rank`. Raises `ParameterError` where the
+    states do not hold what the method needs.
 
     >>> from spark_mlfs.states import collect
-    >>> rank(collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]), "mim", k=1)["name"].tolist()
+    >>> states = collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
+    >>> rank(states, "mim", k=1)["name"].tolist()
     ['x0']"""
