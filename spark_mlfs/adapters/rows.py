@@ -158,7 +158,7 @@ class FeatureCells:
                 column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None
             )
         except WrongRow as wrong:
-            what, row, slot = wrong.what, wrong.row, wrong.slot
+            what, row, slot = wrong.message, wrong.row, wrong.slot
             part = 0 if (context := task_context()) is None else context.partitionId()
             called = "a row" if before is None else f"row {before + row + 1} of part {part}"
             called = f"row {ids[row]}" if ids is not None and ids[row].is_valid else called

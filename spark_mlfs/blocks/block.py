@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,8 +24,9 @@ Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's
 def labelset_hashes(
     indices: np.ndarray, indptr: np.ndarray, grades: np.ndarray | None = None
 ) -> np.ndarray:
-    """(n,) uint64 hashes of the labels of rows as CSR lists, and of their grades in units of 2⁻¹⁵,
-    of which 1 is none."""
+    """Return (n,) uint64 hashes of the labels of rows as CSR lists, and of their grades.
+
+    Grades are in units of 2⁻¹⁵; a grade of 1 is none."""
     keys = indices if grades is None else indices | ((grades.astype(np.int64) & (ONE - 1)) << 32)
     return row_sums(mix(keys, LABELSET), indptr)
 
@@ -44,45 +45,45 @@ class LabelledRows:
     grades: np.ndarray | None
 
     def masses(self, profile: Any) -> np.ndarray | None:
-        """(n,) int64 weights in the units of the profile; None where every row counts once."""
+        """Return (n,) int64 weights in the units of the profile; None where rows count once."""
         if profile.weight_exponent is None:
             return None
         assert self.weights is not None
         return in_units(self.weights, profile.weight_exponent)
 
     def label_rows(self) -> np.ndarray:
-        """Row of each entry of `label_indices`."""
+        """Return the row of each entry of `label_indices`."""
         return np.repeat(np.arange(self.n), np.diff(self.label_indptr))
 
     def unknown_entries(self) -> tuple[np.ndarray, np.ndarray]:
-        """Row and label of each label that is unknown by itself."""
+        """Return the row and label of each label that is unknown by itself."""
         if self.unknown_indptr is None or self.unknown_indices is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         return np.repeat(np.arange(self.n), np.diff(self.unknown_indptr)), self.unknown_indices
 
     def unlabelled_rows(self) -> np.ndarray:
-        """The rows of which no label is known."""
+        """Return the rows of which no label is known."""
         return np.zeros(0, np.int64) if self.unlabelled is None else self.unlabelled
 
     @cached_property
     def labelset_hash(self) -> np.ndarray:
-        """(n,) uint64 hash of each row's set of positive labels: the sum of the labels' hashes, 0
-        for the empty set."""
+        """Return (n,) uint64 the hash of each row's set of positive labels.
+
+        It is the sum of the labels' hashes, 0 for the empty set."""
         return labelset_hashes(self.label_indices, self.label_indptr)
 
     @cached_property
     def grades_hash(self) -> np.ndarray:
-        """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades
-        are 1."""
-        return (
-            self.labelset_hash
-            if self.grades is None
-            else labelset_hashes(self.label_indices, self.label_indptr, self.grades)
-        )
+        """Return (n,) uint64 the hash of each row's labels and their grades.
+
+        It is `labelset_hash` where all grades are 1."""
+        if self.grades is None:
+            return self.labelset_hash
+        return labelset_hashes(self.label_indices, self.label_indptr, self.grades)
 
     @cached_property
     def complete(self) -> np.ndarray | None:
-        """(n,) whether every label of the row is known, or None where all are."""
+        """Return (n,) whether every label of the row is known, or None where all are."""
         if self.unknown_indptr is None and self.unlabelled is None:
             return None
         known = np.ones(self.n, bool)
@@ -91,56 +92,55 @@ class LabelledRows:
         return known
 
     def taken(self, rows: np.ndarray) -> Attributes:
-        """The attributes of some of the rows, in the order of `rows`."""
-        out = self.attributes()
-        for name, value in out.items():
-            starts = ROW_ATTRIBUTES[name][1]
+        """Return the attributes of some of the rows, in the order of `rows`."""
+        attributes = self.attributes()
+        for name, value in attributes.items():
             if value is None:
                 continue
+            starts = ROW_ATTRIBUTES[name].starts
             if name == starts:
-                out[name] = _starts(np.diff(value)[rows])
+                attributes[name] = _starts(np.diff(value)[rows])
             elif starts is not None:
-                ends = getattr(self, starts)
-                out[name] = value[runs(ends[rows], ends[rows + 1])]
+                indptr = getattr(self, starts)
+                attributes[name] = value[runs(indptr[rows], indptr[rows + 1])]
             elif name == MARKS:
                 mask = np.zeros(self.n, bool)
                 mask[value] = True
-                out[name] = np.flatnonzero(mask[rows])
+                attributes[name] = np.flatnonzero(mask[rows])
             else:
-                out[name] = value[rows]
-        return out
+                attributes[name] = value[rows]
+        return attributes
 
     def attributes(self) -> Attributes:
         return {name: getattr(self, name) for name in ROW_ATTRIBUTES}
 
     def encoded(self) -> State:
-        """The attributes that there are, by their keys among bytes."""
+        """Return the attributes that the rows have, by their keys among bytes."""
         return {
-            ROW_ATTRIBUTES[name][0]: value
+            ROW_ATTRIBUTES[name].key: value
             for name, value in self.attributes().items()
             if value is not None
         }
 
 
 def decoded(state: State) -> Attributes:
-    """The inverse of `LabelledRows.encoded`."""
-    return {name: state.get(key) for name, (key, *_) in ROW_ATTRIBUTES.items()}
+    """Return the attributes that `LabelledRows.encoded` encoded."""
+    return {name: state.get(attribute.key) for name, attribute in ROW_ATTRIBUTES.items()}
 
 
 def joined(blocks: Sequence[LabelledRows]) -> Attributes:
-    """The attributes of all rows of the blocks, in order."""
-    out: Attributes = dict.fromkeys(ROW_ATTRIBUTES)
-    for name, (_, starts, default) in ROW_ATTRIBUTES.items():
+    """Return the attributes of all rows of the blocks, in order."""
+    attributes: Attributes = dict.fromkeys(ROW_ATTRIBUTES)
+    for name, attribute in ROW_ATTRIBUTES.items():
         values = [getattr(block, name) for block in blocks]
         if all(value is None for value in values):
             continue
-        if name == starts:  # lists are empty in blocks without
-            each = zip(values, blocks, strict=True)
-            lengths = (
+        if name == attribute.starts:  # lists are empty in blocks without
+            lengths = [
                 np.zeros(block.n, np.int32) if value is None else np.diff(value)
-                for value, block in each
-            )
-            out[name] = _starts(np.concatenate([*lengths]))
+                for value, block in zip(values, blocks, strict=True)
+            ]
+            attributes[name] = _starts(np.concatenate(lengths))
             continue
         if name == MARKS:
             before = np.cumsum([0] + [block.n for block in blocks])
@@ -149,34 +149,41 @@ def joined(blocks: Sequence[LabelledRows]) -> Attributes:
                 for value, first in zip(values, before, strict=False)
                 if value is not None
             ]
-        elif starts is not None:
+        elif attribute.starts is not None:
             dtype = next(value.dtype for value in values if value is not None)
-            counts = [
-                0 if (ends := getattr(block, starts)) is None else ends[-1] for block in blocks
-            ]
-            whole = zip(values, counts, strict=True)
-            values = [
-                np.full(count, default, dtype) if value is None else value for value, count in whole
-            ]
-        out[name] = np.concatenate(values)
-    return out
+            for number, block in enumerate(blocks):
+                if values[number] is None:
+                    indptr = getattr(block, attribute.starts)
+                    count = 0 if indptr is None else indptr[-1]
+                    values[number] = np.full(count, attribute.default, dtype)
+        attributes[name] = np.concatenate(values)
+    return attributes
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
 
 
+class RowAttribute(NamedTuple):
+    """How an attribute of rows is kept: its `key` among bytes.
+
+    `starts`: the attribute that says where the list of each row begins, None for a value a row;
+    `default`: the entries of blocks without it."""
+
+    key: str
+    starts: str | None = None
+    default: int = 0
+
+
 MARKS = "unlabelled"  # the numbers of some rows
-# what each is called among bytes; where the rows' lists begin whose entries it tells of, None: a
-# value a row; of blocks without
-ROW_ATTRIBUTES: dict[str, tuple[str, str | None, int]] = {
-    "label_indptr": ("lp", "label_indptr", 0),
-    "label_indices": ("li", "label_indptr", 0),
-    "unknown_indptr": ("up", "unknown_indptr", 0),
-    "unknown_indices": ("ui", "unknown_indptr", 0),
-    MARKS: ("ul", None, 0),
-    "weights": ("w", None, 0),
-    "grades": ("g", "label_indptr", ONE),
+ROW_ATTRIBUTES = {
+    "label_indptr": RowAttribute("lp", "label_indptr"),
+    "label_indices": RowAttribute("li", "label_indptr"),
+    "unknown_indptr": RowAttribute("up", "unknown_indptr"),
+    "unknown_indices": RowAttribute("ui", "unknown_indptr"),
+    MARKS: RowAttribute("ul"),
+    "weights": RowAttribute("w"),
+    "grades": RowAttribute("g", "label_indptr", ONE),
 }
 
 
@@ -197,9 +204,9 @@ class Block(LabelledRows):
 
     @staticmethod
     def empty(d: int) -> Block:
-        return Block(
-            np.zeros((0, d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32)
-        )
+        ids = np.zeros(0, np.int64)
+        indptr = np.zeros(1, np.int32)
+        return Block(np.zeros((0, d)), ids, indptr, np.zeros(0, np.int32))
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -216,12 +223,10 @@ class Block(LabelledRows):
     @property
     def nbytes(self) -> int:
         x = self.x
-        size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if sp.issparse(x) else x.nbytes
-        return (
-            size
-            + self.ids.nbytes
-            + sum(each.nbytes for each in self.attributes().values() if each is not None)
-        )
+        arrays = [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
+        arrays.append(self.ids)
+        arrays += [value for value in self.attributes().values() if value is not None]
+        return sum(array.nbytes for array in arrays)
 
     def dense(self) -> np.ndarray:
         return self.x.toarray() if self.sparse else self.x
@@ -230,51 +235,48 @@ class Block(LabelledRows):
         return self.x if self.sparse else sp.csr_matrix(self.x)
 
     def labels(self, q: int) -> sp.csr_matrix:
-        """(n, q) 0/1 matrix of the positive labels, or of their grades, float64."""
-        values = (
-            np.ones(len(self.label_indices))
-            if self.grades is None
-            else np.ldexp(self.grades.astype(np.float64), -BITS)
-        )
+        """Return (n, q) the 0/1 matrix of the positive labels, or of their grades, float64."""
+        if self.grades is None:
+            values = np.ones(len(self.label_indices))
+        else:
+            values = np.ldexp(self.grades.astype(np.float64), -BITS)
         return sp.csr_matrix((values, self.label_indices, self.label_indptr), shape=(self.n, q))
 
     def grade_units(self) -> np.ndarray:
-        """(k,) int64 grades of the entries of `label_indices`, in units of 2⁻¹⁵."""
-        return (
-            np.full(len(self.label_indices), ONE)
-            if self.grades is None
-            else self.grades.astype(np.int64)
-        )
+        """Return (k,) int64 grades of the entries of `label_indices`, in units of 2⁻¹⁵."""
+        if self.grades is None:
+            return np.full(len(self.label_indices), ONE)
+        return self.grades.astype(np.int64)
 
     def known(self) -> Block:
-        """The rows whose labels are all known."""
+        """Return the rows whose labels are all known."""
         complete = self.complete
         return self if complete is None else self.take(np.flatnonzero(complete))
 
     def take(self, rows: np.ndarray) -> Block:
-        """The block of some of the rows, in the order of `rows`."""
+        """Return the block of some of the rows, in the order of `rows`."""
         return Block(self.x[rows], self.ids[rows], **self.taken(rows))
 
     def of_some_weight(self) -> Block:
-        """The rows whose weight is above 0: others are none."""
-        return (
-            self
-            if self.weights is None or self.weights.all()
-            else self.take(np.flatnonzero(self.weights))
-        )
+        """Return the rows whose weight is above 0: others are none."""
+        if self.weights is None or self.weights.all():
+            return self
+        return self.take(np.flatnonzero(self.weights))
 
     def part(self, first: int, last: int) -> Block:
-        """The block of a run of rows; features are not copied."""
+        """Return the block of a run of rows; features are not copied."""
+        x = self.x
         if not self.sparse:
-            x = self.x[first:last]
+            x = x[first:last]
         else:  # SciPy's own slice is a copy
-            a, z = self.x.indptr[first], self.x.indptr[last]
-            stored = self.x.data[a:z], self.x.indices[a:z], self.x.indptr[first : last + 1] - a
+            indptr = x.indptr[first : last + 1]
+            cells = slice(indptr[0], indptr[-1])
+            stored = (x.data[cells], x.indices[cells], indptr - indptr[0])
             x = sp.csr_matrix(stored, shape=(last - first, self.d), copy=False)
         return Block(x, self.ids[first:last], **self.taken(np.arange(first, last)))
 
     def parts(self, count: int) -> list[Block]:
-        """The block cut into `count` runs of rows of about the same stored values."""
+        """Return the block cut into `count` runs of rows of about the same stored values."""
         if count < 2 or self.n < 2 * count:
             return [self]
         before = self.x.indptr if self.sparse else np.arange(self.n + 1)
@@ -284,7 +286,7 @@ class Block(LabelledRows):
         ]
 
     def times(self, shift: np.ndarray) -> Block:
-        """The block with feature j multiplied by 2^`shift`[j]."""
+        """Return the block with feature j multiplied by 2^`shift`[j]."""
         x = self.x.astype(np.float64)
         if not self.sparse:
             return replace(self, x=np.ldexp(x, shift))
@@ -304,24 +306,25 @@ class Block(LabelledRows):
 
 
 def concatenate(blocks: Sequence[Block]) -> Block:
-    """One block of all rows, in the order of the blocks."""
+    """Return one block of all rows, in the order of the blocks."""
     return join(list(blocks))
 
 
 def join(blocks: list[Block]) -> Block:
-    """Return the block of all rows, in order, which the list then holds instead; each block is let
-    go once it is copied."""
+    """Return the block of all rows, in order, which the list then holds instead.
+
+    Each block is let go once it is copied."""
     if len(blocks) != 1:
-        ids, attributes = np.concatenate([b.ids for b in blocks]), joined(blocks)
+        ids = np.concatenate([b.ids for b in blocks])
+        attributes = joined(blocks)
         x = _sparse_rows(blocks) if any(b.sparse for b in blocks) else _dense_rows(blocks, len(ids))
         blocks.append(Block(x, ids, **attributes))
     return blocks[0]
 
 
 def _dense_rows(blocks: list[Block], n: int) -> np.ndarray:
-    x = np.empty(
-        (n, blocks[0].d), np.result_type(*{b.x.dtype for b in blocks})
-    )  # the widest type among them
+    widest = np.result_type(*{b.x.dtype for b in blocks})
+    x = np.empty((n, blocks[0].d), widest)
     first = 0
     while blocks:
         part = blocks.pop(0).x
@@ -331,27 +334,28 @@ def _dense_rows(blocks: list[Block], n: int) -> np.ndarray:
 
 
 def _sparse_rows(blocks: list[Block]) -> sp.csr_matrix:
-    d, kind = blocks[0].d, np.result_type(*{b.x.dtype for b in blocks})
-    stored = [int(b.x.nnz if b.sparse else np.count_nonzero(b.x)) for b in blocks]
-    index = np.int32 if max(sum(stored), d) <= np.iinfo(np.int32).max else np.int64
-    data, indices, starts = (
-        np.empty(sum(stored), kind),
-        np.empty(sum(stored), index),
-        [np.zeros(1, index)],
-    )
+    d = blocks[0].d
+    widest = np.result_type(*{b.x.dtype for b in blocks})
+    sizes = [int(b.x.nnz) if b.sparse else int(np.count_nonzero(b.x)) for b in blocks]
+    total = sum(sizes)
+    index = np.int32 if max(total, d) <= np.iinfo(np.int32).max else np.int64
+    data = np.empty(total, widest)
+    indices = np.empty(total, index)
+    starts = [np.zeros(1, index)]
     first = 0
-    for size in stored:
+    for size in sizes:
         part = blocks.pop(0).csr()
-        data[first : first + size], indices[first : first + size] = part.data, part.indices
+        cells = slice(first, first + size)
+        data[cells] = part.data
+        indices[cells] = part.indices
         starts.append(part.indptr[1:].astype(index) + index(first))
         first += size
-    return sp.csr_matrix(
-        (data, indices, np.concatenate(starts)), shape=(sum(map(len, starts)) - 1, d), copy=False
-    )
+    rows = sum(map(len, starts)) - 1
+    return sp.csr_matrix((data, indices, np.concatenate(starts)), shape=(rows, d), copy=False)
 
 
 def in_order_of_ids(blocks: list[Block]) -> Block:
-    """One block of all rows, in the order of their ids."""
+    """Return one block of all rows, in the order of their ids."""
     block = concatenate(blocks)
     return block.take(np.argsort(block.ids, kind="stable"))
 
@@ -360,30 +364,33 @@ def in_order_of_ids(blocks: list[Block]) -> Block:
 
 
 class WrongRow(Exception):
-    """A row cannot be used: `what` is wrong with it, its place among the rows, the feature or
-    None."""
+    """A row cannot be used: the `message`, its place among the rows, the feature or None."""
 
-    def __init__(self, what: str, row: int, slot: int | None = None) -> None:
-        super().__init__(what)
-        self.what, self.row, self.slot = what, int(row), slot
+    def __init__(self, message: str, row: int, slot: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.row = int(row)
+        self.slot = slot
 
 
 def wrong_entry(
     values: np.ndarray, grades: Grades | None, unknown: str = ""
 ) -> tuple[int, str] | None:
-    """Return the place of the first value that is neither 0, 1 nor unknown (NaN), or with `grades`
-    that is none, and what it is for a message, which says what is `unknown` and what else labels
-    may be."""
-    wrong = (
-        grades.wrong(values)
-        if grades is not None
-        else ~((values == 0) | (values == 1) | np.isnan(values))
-    )
+    """Return the position of the first value that is no label, and the message for it.
+
+    A label is 0, 1 or unknown (NaN), or with `grades` a grade. The message ends with the words
+    `unknown`: how to write an unknown label, and what else labels may be."""
+    if grades is not None:
+        wrong = grades.wrong(values)
+    else:
+        wrong = ~((values == 0) | (values == 1) | np.isnan(values))
     if not wrong.any():
         return None
-    at = int(np.argmax(wrong))
-    value = float(values.reshape(-1)[at])
-    return at, f"{value:g}; labels are 0, 1 or {unknown}" if grades is None else grades.why(value)
+    position = int(np.argmax(wrong))
+    value = float(values.reshape(-1)[position])
+    if grades is not None:
+        return position, grades.why(value)
+    return position, f"{value:g}; labels are 0, 1 or {unknown}"
 
 
 def label_lists(
@@ -394,35 +401,40 @@ def label_lists(
     grades: Grades | None = None,
     unlabelled: np.ndarray | None = None,
 ) -> Attributes:
-    """Return the label fields of a block of n rows from right entries, all positive without
-    `values`, each once with `grades`."""
-    unknown, units = None, None
+    """Return the label fields of a block of n rows from right entries.
+
+    All are positive without `values`; with `grades` each occurs once."""
+    unknown = None
+    units = None
     if values is not None:
         absent = np.isnan(values)
         unknown = (rows[absent], labels[absent]) if absent.any() else None
         if grades is None:
             positive = values == 1
-            rows, labels = rows[positive], labels[positive]
+            rows = rows[positive]
+            labels = labels[positive]
         else:
-            rows, labels, units = grades.entries(rows[~absent], labels[~absent], values[~absent])
+            known = ~absent
+            rows, labels, units = grades.entries(rows[known], labels[known], values[known])
             order = np.lexsort((labels, rows))
-            rows, labels = rows[order], labels[order]
+            rows = rows[order]
+            labels = labels[order]
             units = None if (units == ONE).all() else units[order].astype(np.uint16)
             unknown = grades.unknown(*unknown) if unknown else None
     indptr, indices = _csr_of_pairs(n, rows, labels)
     unknown_indptr, unknown_indices = _csr_of_pairs(n, *unknown) if unknown else (None, None)
-    marks = unlabelled if unlabelled is not None and len(unlabelled) else None
-    listed = {
+    return {
         "label_indptr": indptr,
         "label_indices": indices,
         "grades": units,
-        "unlabelled": marks,
+        "unlabelled": unlabelled if unlabelled is not None and len(unlabelled) else None,
+        "unknown_indptr": unknown_indptr,
+        "unknown_indices": unknown_indices,
     }
-    return {**listed, "unknown_indptr": unknown_indptr, "unknown_indices": unknown_indices}
 
 
 def _csr_of_pairs(n: int, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """CSR (indptr, indices) of pairs (row, label), each row's labels ascending and named once."""
+    """Return CSR (indptr, indices) of pairs (row, label), each row's labels ascending and once."""
     width = int(labels.max(initial=0)) + 1
     key = rows * width + labels
     if not (key[1:] > key[:-1]).all():

@@ -32,8 +32,9 @@ _DAMAGE = (
 
 
 def encode(state: State) -> bytearray:
-    """A dict of arrays, CSR matrices and plain values as bytes: a JSON header, then the raw aligned
-    buffers."""
+    """Encode a dict of arrays, CSR matrices and plain values as bytes.
+
+    They are a JSON header, then the raw aligned buffers."""
     header: dict[str, Any] = {}
     buffers: list[np.ndarray] = []
     offset = 0
@@ -41,46 +42,50 @@ def encode(state: State) -> bytearray:
     def put(array: np.ndarray) -> list[Any]:
         nonlocal offset
         array = np.ascontiguousarray(array)
-        at = offset
         buffers.append(array)
-        offset += -(-array.nbytes // _ALIGN) * _ALIGN
-        return [array.dtype.str, list(array.shape), at]
+        spec = [array.dtype.str, list(array.shape), offset]
+        offset += _aligned(array.nbytes)
+        return spec
 
     for name, value in state.items():
         if isinstance(value, np.ndarray):
             header[name] = {"a": put(value)}
         elif sp.issparse(value):
             value = value.tocsr()
-            # a row of few columns has short indices
-            indices = (
-                value.indices.astype(np.uint16) if value.shape[1] <= 1 << 16 else value.indices
-            )
-            header[name] = {
-                "s": [put(value.data), put(indices), put(value.indptr), list(value.shape)]
-            }
+            indices = value.indices
+            if value.shape[1] <= 1 << 16:  # a row of few columns has short indices
+                indices = indices.astype(np.uint16)
+            arrays = [put(value.data), put(indices), put(value.indptr)]
+            header[name] = {"s": [*arrays, list(value.shape)]}
         else:
             header[name] = {"v": value}
     head = json.dumps(header).encode()
-    start = -(-(8 + len(head)) // _ALIGN) * _ALIGN
-    out = bytearray(start + offset)
-    out[:8] = len(head).to_bytes(8, "little")
-    out[8 : 8 + len(head)] = head
-    at, body = start, np.frombuffer(out, np.uint8)  # a bytearray's own slices copy twice
+    start = _aligned(8 + len(head))
+    encoded = bytearray(start + offset)
+    encoded[:8] = len(head).to_bytes(8, "little")
+    encoded[8 : 8 + len(head)] = head
+    body = np.frombuffer(encoded, np.uint8)  # slices of a bytearray itself copy twice
+    position = start
     for array in buffers:
         if array.nbytes:
-            body[at : at + array.nbytes] = array.reshape(-1).view(np.uint8)
-        at += -(-array.nbytes // _ALIGN) * _ALIGN
-    return out
+            body[position : position + array.nbytes] = array.reshape(-1).view(np.uint8)
+        position += _aligned(array.nbytes)
+    return encoded
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGN) * _ALIGN
 
 
 def envelope(arrays: int) -> int:
-    """The bytes of an encoded state beside its arrays' at most: its header and their alignment. A
-    CSR matrix counts as three."""
+    """Return the bytes of an encoded state beside those of its arrays, at most.
+
+    They are its header and their alignment. A CSR matrix counts as three arrays."""
     return 64 + 160 * arrays
 
 
 def binary_array(data: Buffer | None) -> pa.Array:
-    """One binary cell as an Arrow array, without copying it."""
+    """Return one binary cell as an Arrow array, without copying it."""
     if data is None:
         return pa.array([None], pa.binary())
     offsets = pa.py_buffer(np.array([0, len(data)], np.int32))
@@ -88,65 +93,62 @@ def binary_array(data: Buffer | None) -> pa.Array:
 
 
 def binary_cells(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
-    """The cells of a binary column of a batch, without copying them."""
-    return (
-        memoryview(value.as_buffer()) for value in batch.column(batch.schema.get_field_index(name))
-    )
+    """Return the cells of a binary column of a batch, without copying them."""
+    column = batch.column(batch.schema.get_field_index(name))
+    return (memoryview(value.as_buffer()) for value in column)
 
 
 def encoded_cells(batches: Iterable[pa.RecordBatch], name: str = "block") -> Iterator[memoryview]:
-    """Those of all batches."""
+    """Return the cells of a binary column of all batches."""
     return (cell for batch in batches for cell in binary_cells(batch, name))
 
 
 def numbered_cells(
     batches: Batches, number: str, name: str = "block"
 ) -> Iterator[tuple[int, memoryview]]:
-    """Those of all batches, each with the number beside it."""
+    """Yield the cells of a binary column of all batches, each with the number beside it."""
     for batch in batches:
-        yield from zip(
-            batch.column(batch.schema.get_field_index(number)).to_pylist(),
-            binary_cells(batch, name),
-            strict=True,
-        )
+        numbers = batch.column(batch.schema.get_field_index(number)).to_pylist()
+        yield from zip(numbers, binary_cells(batch, name), strict=True)
 
 
 def decode(data: Buffer, rows: Callable[[str, int], slice] | None = None) -> State:
-    """The inverse of `encode`, without a copy; `DataError` for other bytes, as far as sizes, dtypes
-    and offsets tell. Of some `rows` where they are told, by the name of an array and the number of
-    its axes, 0 of a CSR matrix."""
+    """Return the state that `encode` encoded, without a copy.
+
+    `DataError` for other bytes, as far as sizes, dtypes and offsets tell. ``rows(name, axes)``, by
+    the name of an array and the number of its axes (0 of a CSR matrix), are the rows that are
+    decoded; None: all."""
     view = memoryview(data)
     try:
         return _decode(view, rows)
     except _DAMAGE as error:
-        said = " ".join(str(error).split())[:80]
+        reason = " ".join(str(error).split())[:80]
         raise DataError(
-            f"a state is damaged: its {view.nbytes} bytes are not as they were encoded ({said})"
+            f"a state is damaged: its {view.nbytes} bytes are not as they were encoded ({reason})"
         ) from None
 
 
 def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State:
     size = int.from_bytes(view[:8], "little")
-    start = -(-(8 + size) // _ALIGN) * _ALIGN
+    start = _aligned(8 + size)
     if start > view.nbytes:
         raise ValueError("cut off in the header")
     header = json.loads(bytes(view[8 : 8 + size]))
 
     def get(spec: list[Any]) -> np.ndarray:
-        kind, shape, at = spec
+        kind, shape, offset = spec
         if type(kind) is not str or not _DTYPE.fullmatch(kind):
             raise ValueError("an array of a type that is not encoded")
         sized = type(shape) is list and all(
-            type(size) is int and size >= 0 for size in [*shape, at]
+            type(size) is int and size >= 0 for size in [*shape, offset]
         )
-        dtype, count = np.dtype(kind), math.prod(shape) if sized else 0
+        dtype = np.dtype(kind)
+        count = math.prod(shape) if sized else 0
         if not sized or count * dtype.itemsize > view.nbytes:
             raise ValueError("an array of no size or type that is encoded")
-        return (
-            np.frombuffer(view, dtype, count, start + at).reshape(shape)
-            if count
-            else np.zeros(shape, dtype)
-        )
+        if not count:
+            return np.zeros(shape, dtype)
+        return np.frombuffer(view, dtype, count, start + offset).reshape(shape)
 
     state: State = {}
     for name, spec in header.items():
@@ -155,17 +157,17 @@ def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State
             state[name] = array if rows is None else array[rows(name, array.ndim)]
         elif "s" in spec:
             values, indices, indptr, shape = spec["s"]
-            data, columns, starts = get(values), get(indices), get(indptr)
+            data = get(values)
+            columns = get(indices)
+            starts = get(indptr)
             if rows is not None:
-                some = rows(name, 0)
-                starts = starts[some.start : some.stop + 1]
+                wanted_rows = rows(name, 0)
+                starts = starts[wanted_rows.start : wanted_rows.stop + 1]
                 cells = slice(starts[0], starts[-1])
-                data, columns, starts, shape = (
-                    data[cells],
-                    columns[cells],
-                    starts - starts[0],
-                    (len(starts) - 1, shape[1]),
-                )
+                data = data[cells]
+                columns = columns[cells]
+                starts = starts - starts[0]
+                shape = (len(starts) - 1, shape[1])
             if columns.dtype == np.uint16:
                 columns = columns.astype(starts.dtype)
             if columns.dtype.kind != "i" or starts.dtype.kind != "i":

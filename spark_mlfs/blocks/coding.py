@@ -18,16 +18,15 @@ from .codec import Buffer, State, decode, encode
 from .profile import Profile
 
 SPARSE_DENSITY = 0.15  # below this share of non-zeros the sparse kernel is the cheaper one
-CODED_AT_ONCE = (
-    1 << 14
-)  # stored values, so that what is made on the way to codes stays in the cache
+CODED_AT_ONCE = 1 << 14  # stored values, whose temporaries stay in the cache
 
 
 @dataclass(frozen=True)
 class Coding:
-    """How values of the varying features become codes: `low`, `high` (v,) training range; `binary`
-    (v,); `edges` (v, b-1) inner quantiles padded with +inf, None for equal width; `sparse` whether
-    blocks are coded sparsely."""
+    """How values of the varying features become codes.
+
+    `low`, `high` (v,) training range; `binary` (v,); `edges` (v, b-1) inner quantiles padded with
+    +inf, None for equal width; `sparse` whether blocks are coded sparsely."""
 
     num_bins: int
     binning: str
@@ -37,15 +36,15 @@ class Coding:
     binary: np.ndarray
     edges: np.ndarray | None
     sparse: bool
-    categories: np.ndarray | None = (
-        None  # (v,) codes of a category, whose values they are; 0 of a number
-    )
+    # (v,) codes of a category, whose values they are; 0 of a number
+    categories: np.ndarray | None = None
     clipped: bool = False  # whether values may be outside the range: they go into the end bins
 
     @cached_property
     def zero(self) -> np.ndarray:
-        """(v,) uint8 code of 0, which the sparse layout does not store; any code where 0 is outside
-        the range."""
+        """Return (v,) uint8 the code of 0, which the sparse layout does not store.
+
+        Any code where 0 is outside the range."""
         return self.column_codes(np.clip(0.0, self.low, self.high), slice(None))
 
     @property
@@ -54,28 +53,29 @@ class Coding:
 
     @cached_property
     def bins(self) -> np.ndarray:
-        """(v,) codes of each feature: those of a category, 2 for a binary one, else num_bins."""
+        """Return (v,) how many codes a feature has.
+
+        Those of a category, 2 for a binary one, else num_bins."""
         bins = np.where(self.binary, 2, self.num_bins)
-        return (
-            bins
-            if self.categories is None
-            else np.where(self.categories > 0, self.categories, bins)
-        )
+        if self.categories is None:
+            return bins
+        return np.where(self.categories > 0, self.categories, bins)
 
     @property
     def width(self) -> int:
-        """Codes a table has room for."""
+        """Return how many codes a table has room for."""
         return int(self.bins.max())
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """(v + 1,) first slot of each feature in the sparse layout: one slot per code but the code
-        of 0."""
+        """Return (v + 1,) the first slot of each feature in the sparse layout.
+
+        There is one slot per code but the code of 0."""
         return np.concatenate([[0], np.cumsum(self.bins - 1)])
 
     @cached_property
     def per_byte(self) -> int:
-        """How many features the dense layout packs into one byte: base `width` digits."""
+        """Return how many features, digits of base `width`, the dense layout packs into a byte."""
         count = 1
         while self.width ** (count + 1) <= 256:
             count += 1
@@ -83,27 +83,26 @@ class Coding:
 
     @cached_property
     def span(self) -> np.ndarray:
-        """(v,) highest less lowest value of each feature."""
+        """Return (v,) the highest less the lowest value of each feature."""
         return self.high - self.low
 
     @cached_property
     def last(self) -> np.ndarray:
-        """(v,) uint8 highest code of each feature."""
+        """Return (v,) uint8 the highest code of each feature."""
         return (self.bins - 1).astype(np.uint8)
 
     def column_codes(self, values: np.ndarray, columns: np.ndarray | slice) -> np.ndarray:
-        """Codes, as uint8, of training values whose last axis (or every entry) belongs to `columns`
-        of the varying features."""
+        """Return the codes, as uint8, of training values.
+
+        Their last axis (or every entry) belongs to `columns` of the varying features."""
         if self.edges is None:
-            values = (
-                np.clip(values, self.low[columns], self.high[columns]) if self.clipped else values
-            )
+            if self.clipped:
+                values = np.clip(values, self.low[columns], self.high[columns])
             scaled = np.subtract(values, self.low[columns], dtype=np.float64)
             scaled *= self.num_bins
             scaled /= self.span[columns]
-            codes = scaled.astype(np.int32).astype(
-                np.uint8
-            )  # not negative, so truncation is floor; via int32 it is vectorised
+            # not negative, so truncation is floor; via int32 it is vectorised
+            codes = scaled.astype(np.int32).astype(np.uint8)
         else:
             codes = np.zeros(np.broadcast_shapes(values.shape, self.low[columns].shape), np.uint8)
             for j in range(self.edges.shape[1]):
@@ -120,25 +119,29 @@ class Coding:
 def plan_coding(
     profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None
 ) -> Coding:
-    """The coding the training data's profile leads to (`edges` for quantile bins, from
-    `statistics.quantiles`)."""
+    """Return the coding of the training data by their profile.
+
+    `edges` are those of quantile bins, from `statistics.quantiles`."""
     v = profile.varying
     sparse = profile.density < SPARSE_DENSITY
-    categories = profile.categories[v] if profile.categories.any() else None
-    low = (
-        profile.low[v] if categories is None else np.where(categories > 0, 0, profile.low[v])
-    )  # 0 is the code 0
+    categories = None
+    low = profile.low[v]
+    if profile.categories.any():
+        categories = profile.categories[v]
+        low = np.where(categories > 0, 0, low)  # value 0 of a category is its code 0
     return Coding(
         num_bins, binning, v, low, profile.high[v], profile.binary[v], edges, sparse, categories
     )
 
 
 def inner_edges(quantiles: np.ndarray) -> np.ndarray:
-    """(v, b-1) inner quantiles with repeated ones replaced by +inf, so that only distinct ones are
-    counted."""
+    """Return (v, b-1) inner quantiles with repeated ones replaced by +inf.
+
+    So that only distinct ones are counted."""
     edges = np.sort(quantiles, axis=1)
     repeated = np.zeros(edges.shape, bool)
-    repeated[:, 1:] = edges[:, 1:] == edges[:, :-1]
+    after = edges[:, 1:]
+    repeated[:, 1:] = after == edges[:, :-1]
     return np.where(repeated, np.inf, edges)
 
 
@@ -149,18 +152,20 @@ class CodedBlock(LabelledRows):
     `Block`."""
 
     def __init__(self, n: int, codes: np.ndarray | None, onehot: Any, **attributes: Any) -> None:
-        self.n, self.codes, self.onehot = n, codes, onehot
+        self.n = n
+        self.codes = codes
+        self.onehot = onehot
         vars(self).update(attributes)
 
     def encode(self) -> bytearray:
         state: State = {"n": self.n, **self.encoded()}
         if self.onehot is not None:
-            state |= {
-                "oi": self.onehot.indices,
-                "op": self.onehot.indptr,
-                "ow": self.onehot.shape[1],
-            }
-        return encode(state if self.codes is None else state | {"codes": self.codes})
+            state["oi"] = self.onehot.indices
+            state["op"] = self.onehot.indptr
+            state["ow"] = self.onehot.shape[1]
+        if self.codes is not None:
+            state["codes"] = self.codes
+        return encode(state)
 
     @staticmethod
     def decode(data: Buffer) -> CodedBlock:
@@ -172,21 +177,23 @@ class CodedBlock(LabelledRows):
         return CodedBlock(s["n"], s.get("codes"), onehot, **decoded(s))
 
     def take(self, rows: np.ndarray) -> CodedBlock:
-        """The block of some of the rows, in the order of `rows`."""
+        """Return the block of some of the rows, in the order of `rows`."""
         codes = None if self.codes is None else self.codes[:, rows]
         onehot = None if self.onehot is None else self.onehot[rows]
         return CodedBlock(len(rows), codes, onehot, **self.taken(rows))
 
     def feature(self, coding: Coding, index: int) -> np.ndarray:
-        """(n,) codes of one feature."""
+        """Return (n,) the codes of one feature."""
         if self.codes is not None:
             byte, digit = divmod(index, coding.per_byte)
             return (self.codes[byte] // np.uint8(coding.width**digit)) % np.uint8(coding.width)
         codes = np.full(self.n, coding.zero[index], np.uint8)
-        first, last = coding.offsets[index], coding.offsets[index + 1]
-        stored = np.flatnonzero((self.onehot.indices >= first) & (self.onehot.indices < last))
+        first = coding.offsets[index]
+        last = coding.offsets[index + 1]
+        indices = self.onehot.indices
+        stored = np.flatnonzero((indices >= first) & (indices < last))
         rows = np.searchsorted(self.onehot.indptr, stored, side="right") - 1
-        slots = self.onehot.indices[stored] - first
+        slots = indices[stored] - first
         codes[rows] = slots + (slots >= coding.zero[index])
         return codes
 
@@ -196,52 +203,56 @@ def _ones(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp
 
 
 def code_block(block: Block, coding: Coding) -> CodedBlock:
-    """The coded form of a raw block."""
+    """Return the coded form of a raw block."""
     if coding.sparse:
         return CodedBlock(block.n, None, _onehot(block.csr(), coding), **block.attributes())
-    per, width = coding.per_byte, coding.width
+    per = coding.per_byte
+    width = coding.width
     count = len(coding.features)
     packed = np.empty((-(-count // per), block.n), np.uint8)
-    everything = count == block.d
+    all_vary = count == block.d
     step = max(1, (1 << 18) // max(1, count))  # so that the float temporaries stay in the cache
     for a in range(0, block.n, step):
         x = block.x[a : a + step]
         x = x.toarray() if sp.issparse(x) else x
-        codes = coding.column_codes(x if everything else x[:, coding.features], slice(None))
-        out = codes[:, ::per].copy()
+        x = x if all_vary else x[:, coding.features]
+        codes = coding.column_codes(x, slice(None))
+        digits = codes[:, ::per].copy()
         for digit in range(1, per):
             part = codes[:, digit::per]
-            out[:, : part.shape[1]] += part * np.uint8(width**digit)
-        packed[:, a : a + step] = out.T
+            digits[:, : part.shape[1]] += part * np.uint8(width**digit)
+        packed[:, a : a + step] = digits.T
     return CodedBlock(block.n, packed, None, **block.attributes())
 
 
 def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
-    """The slots of the codes that are not the code of 0, (n, slots)."""
-    everything = len(coding.features) == x.shape[1]
+    """Return (n, slots) the codes that are not the code of 0."""
+    all_vary = len(coding.features) == x.shape[1]
     column_of = np.zeros(x.shape[1], np.int32)
     column_of[coding.features] = np.arange(len(coding.features), dtype=np.int32)
     varies = np.zeros(x.shape[1], bool)
     varies[coding.features] = True
     first = coding.offsets[:-1].astype(np.int32)
-    stored, slots, count = np.zeros(x.nnz + 1, bool), np.empty(x.nnz, np.int32), 0
+    stored = np.zeros(x.nnz + 1, bool)
+    slots = np.empty(x.nnz, np.int32)
+    count = 0
     for a in range(0, x.nnz, CODED_AT_ONCE):
         columns = x.indices[a : a + CODED_AT_ONCE]
         values = x.data[a : a + CODED_AT_ONCE]
-        inside = None if everything else varies[columns]
-        columns = columns if everything else column_of[columns]
+        inside = None if all_vary else varies[columns]
+        columns = columns if all_vary else column_of[columns]
         zero = coding.zero[columns]
         if inside is None or inside.all():
             codes = coding.column_codes(values, columns)
-            kept = codes != zero
+            has_slot = codes != zero
         else:  # a value of a feature that is left out stands for no code
             codes = coding.column_codes(np.where(inside, values, coding.low[columns]), columns)
-            kept = (codes != zero) & inside
+            has_slot = (codes != zero) & inside
         slot = first[columns]
         slot += codes
         slot -= codes > zero
-        stored[a + 1 : a + 1 + len(kept)] = kept
-        slot = slot[kept]
+        stored[a + 1 : a + 1 + len(has_slot)] = has_slot
+        slot = slot[has_slot]
         slots[count : count + len(slot)] = slot
         count += len(slot)
     indptr = np.cumsum(stored, dtype=np.int32)[x.indptr]
@@ -249,23 +260,26 @@ def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
 
 
 def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
-    """One coded block of all rows, in the order of the blocks."""
+    """Return one coded block of all rows, in the order of the blocks."""
     if len(blocks) == 1:
         return blocks[0]
-    return CodedBlock(
-        sum(b.n for b in blocks),
-        np.concatenate([b.codes for b in blocks], axis=1) if blocks[0].codes is not None else None,
-        sp.vstack([b.onehot for b in blocks], format="csr")
-        if blocks[0].onehot is not None
-        else None,
-        **joined(blocks),
-    )
+    codes = None
+    onehot = None
+    if blocks[0].codes is not None:
+        codes = np.concatenate([b.codes for b in blocks], axis=1)
+    if blocks[0].onehot is not None:
+        onehot = sp.vstack([b.onehot for b in blocks], format="csr")
+    return CodedBlock(sum(b.n for b in blocks), codes, onehot, **joined(blocks))
 
 
 def in_runs(blocks: list[CodedBlock], count: int) -> list[CodedBlock]:
-    """Return the blocks joined into `count` of all rows in order, at most; the list is emptied, and
-    a run copied at a time."""
-    each, out = -(-len(blocks) // count), []
+    """Return the blocks joined into `count` of all rows in order, at most.
+
+    The list is emptied, and a run copied at a time."""
+    length = -(-len(blocks) // count)
+    runs = []
     while blocks:
-        out.append(concatenate_coded([blocks.pop(0) for _ in range(min(each, len(blocks)))]))
-    return out
+        run = [blocks.pop(0) for _ in range(min(length, len(blocks)))]
+        runs.append(concatenate_coded(run))
+        del run
+    return runs

@@ -44,79 +44,73 @@ class Dataset(Releasable):
     categories: Categories | None = None  # what columns were made of, where some were no numbers
 
     def engine(self, budgets: Any) -> Any:
-        """Return an engine of the data's own; None where they are rows, which those of `engine`
-        read."""
+        """Return the engine of the data themselves, None where they are rows.
+
+        Rows are read by the engines of `engine`."""
         return None
 
     def with_profile(self, profile: Profile) -> Dataset:
         """Return the same rows with another profile."""
         return replace(self, profile=profile)
 
-    def called(self, row: list[int]) -> str:
+    def row_name(self, row: list[int]) -> str:
         """Return the name of the row of the profile's problem."""
         raise NotImplementedError
 
 
 @dataclass(kw_only=True)
 class InMemoryDataset(Dataset):
-    """All rows in this process, as one block or several; `block` joins them where they must be
-    one."""
+    """All rows in this process, as one block or several.
+
+    `block` joins them where they must be one."""
 
     blocks: list[Block]
     cores: int = 1  # that statistics of the rows may take
-    memory: int | None = (
-        None  # bytes of this process that rows and statistics may take; None: what a worker may
-    )
-    fitted: dict[str, Any] = field(
-        default_factory=dict
-    )  # what became of missing values, as `missing.fill_values` takes it
+    # bytes of this process that rows and statistics may take; None: those of a worker
+    memory: int | None = None
+    # the replacements of missing values, as `missing.fill_values` takes them
+    fitted: dict[str, Any] = field(default_factory=dict)
 
     @property
     def block(self) -> Block:
         return join(self.blocks)
 
-    def called(self, row: list[int]) -> str:
+    def row_name(self, row: list[int]) -> str:
         return str(row[0])
 
 
 def note_categories(rows: Dataset, facts: Mapping[str, Any], counted: bool) -> None:
-    """Note what features stand for, as a reader tells it (`schema.categories_of`). `ParameterError`
-    where some are codes of categories and what looks at them has not `counted` them."""
+    """Note which features are categories or dates, by the facts of a reader.
+
+    They are those of `schema.categories_of`. `ParameterError` where some are codes of categories,
+    and values are not `counted`."""
     if not facts:
         return
-    made = rows.categories = Categories.of_facts(
-        facts, rows.feature_names if facts["codes"] else None
-    )
-    if made.codes:
-        rows.profile.categories = made.counts
-        if not counted and made.values:
+    names = rows.feature_names if facts["codes"] else None
+    categories = rows.categories = Categories.of_facts(facts, names)
+    if categories.codes:
+        rows.profile.categories = categories.counts
+        if not counted and categories.values:
+            name = categories.columns[min(categories.values)]
             raise ParameterError(
-                f"feature {made.columns[min(made.values)]!r} is a category told as codes, which "
-                "methods that do not count values would take for numbers: read it as 0/1 "
-                f"features, {option('categories', 'onehot')}"
+                f"feature {name!r} is a category told as codes, which methods that do not count "
+                "values would take for numbers: read it as 0/1 features, "
+                f"{option('categories', 'onehot')}"
             )
 
 
-def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False) -> None:
-    """Raise `DataError` for data that cannot be used, and fill in names; `features`, `labels`: what
-    the user calls them; `some`: they are some of the rows that are ranked."""
+def check_and_name(rows: Dataset, features: str, labels: str, partial_rows: bool = False) -> None:
+    """Raise `DataError` for data that cannot be used, and fill in names.
+
+    `features`, `labels`: the names of the user's columns; `partial_rows`: they are some of the rows
+    that are ranked."""
     p = rows.profile
     if p.problem is not None:
-        what, row, slot = p.problem
-        named = rows.feature_names
-        where = f"row {rows.called(row)}: " if row else ""
-        if slot is not None:
-            where += f"feature {named[slot] if slot < len(named) else slot} "
-            what += (
-                "; fill it first (the readers take missing='mean', 'zero' or 'drop')"
-                if what == IS_MISSING
-                else ""
-            )
-        raise DataError(f"{where}{what}")
+        raise DataError(_problem_of(rows))
     p.without_weights_of_one()
     if p.n == 0:
         raise DataError("the data have no rows; check the path and the filters before this step")
-    if p.n == 1 and not some:
+    if p.n == 1 and not partial_rows:
         raise DataError(
             "the data have one row; nothing varies, so nothing can be ranked: give at least two"
         )
@@ -134,8 +128,8 @@ def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False
             f"graded labels take weights of at most 2^46 together, in units of the finest, {unit}: "
             "round the weights"
         )
-    if not some:
-        _must_tell(p, features, labels)
+    if not partial_rows:
+        _must_vary(p, features, labels)
     rows.feature_names = rows.feature_names or [f"{features}_{index}" for index in range(p.d)]
     if len(rows.feature_names) != p.d:
         raise DataError(
@@ -143,26 +137,46 @@ def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False
             f"have {p.d}"
         )
     rows.label_names = rows.label_names or [f"{labels}_{index}" for index in range(p.q)]
-    for column, names in ((features, rows.feature_names), (labels, rows.label_names)):
-        if (twice := first_repeated(names)) is not None:
-            raise DataError(
-                f"two entries of {column!r} are both named {twice!r}; rename one, names identify a "
-                "selection"
-            )
+    _must_be_unique(features, rows.feature_names)
+    _must_be_unique(labels, rows.label_names)
 
 
-def _must_tell(p: Profile, features: str, labels: str) -> None:
-    """`DataError` where there is nothing to rank, or to rank by."""
+def _problem_of(rows: Dataset) -> str:
+    """Return the message for the first thing that is wrong with the rows."""
+    assert rows.profile.problem is not None
+    message, row, slot = rows.profile.problem
+    place = f"row {rows.row_name(row)}: " if row else ""
+    if slot is not None:
+        names = rows.feature_names
+        place += f"feature {names[slot] if slot < len(names) else slot} "
+        if message == IS_MISSING:
+            message += "; fill it first (the readers take missing='mean', 'zero' or 'drop')"
+    return f"{place}{message}"
+
+
+def _must_be_unique(column: str, names: list[str]) -> None:
+    repeated = first_repeated(names)
+    if repeated is not None:
+        raise DataError(
+            f"two entries of {column!r} are both named {repeated!r}; rename one, names identify a "
+            "selection"
+        )
+
+
+def _must_vary(p: Profile, features: str, labels: str) -> None:
+    """Raise `DataError` where there is nothing to rank, or to rank by."""
     if not p.positive.any():
         raise DataError(
             f"no row has a label in {labels!r}; check the column and the labels' coding"
         )
     if not p.label_varies.any():
-        needed = (
-            ("several grades", "rows of different ones")
-            if p.graded
-            else ("both values", "positive and negative rows")
+        if p.graded:
+            raise DataError(
+                f"no label in {labels!r} takes several grades; a ranking needs rows of different "
+                "ones"
+            )
+        raise DataError(
+            f"no label in {labels!r} takes both values; a ranking needs positive and negative rows"
         )
-        raise DataError(f"no label in {labels!r} takes {needed[0]}; a ranking needs {needed[1]}")
     if not len(p.varying):
         raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")

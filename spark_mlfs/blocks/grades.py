@@ -1,5 +1,6 @@
-"""Graded labels in fixed point: a row has a label to a degree from 0 to 1, such as a share of a
-distribution or a rating.
+"""Graded labels in fixed point: a row has a label to a degree from 0 to 1.
+
+Such as a share of a distribution, or a rating.
 
 A grade v between the ends a < b of its range is g = (v − a)/(b − a), taken as the whole number
 rint(g · 2¹⁵) of 2⁻¹⁵ (off by at most 2⁻¹⁶), so that every sum of products with grades is a sum of
@@ -24,19 +25,23 @@ BITS = 15
 ONE = 1 << BITS
 MOST = 1 << (61 - BITS)  # units of weight of all rows together: sums of them times grades fit int64
 SETTINGS = (
-    Parameter("graded_labels", False, Flag(), "labels are grades: numbers from 0 to 1, or in "
-        "grade_range"),
     Parameter(
-        "grade_range", None, Optional(NumberList(Number(), "two numbers, the lowest grade and the "
-            "highest", 2)),
+        "graded_labels", False, Flag(), "labels are grades: numbers from 0 to 1, or in grade_range"
+    ),
+    Parameter(
+        "grade_range",
+        None,
+        Optional(NumberList(Number(), "two numbers, the lowest grade and the highest", 2)),
         "what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1",
     ),
     Parameter(
-        "label_cuts", None, Optional(NumberList(Number(), "grades, ascending")),
+        "label_cuts",
+        None,
+        Optional(NumberList(Number(), "grades, ascending")),
         "a label is positive where its grade is at least this, for methods that take 0 and 1; "
         "several cuts: a label for each",
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -50,17 +55,20 @@ class Grades:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Grades | None:
-        """Return the grades that the values of `SETTINGS` ask for, None for labels of 0 and 1;
+        """Return the grades by the values of `SETTINGS`, None for labels of 0 and 1.
+
         `ParameterError` for nonsense."""
-        asked, ends, cuts = (p.accept(values.get(p.name, p.default)) for p in SETTINGS)
-        if not asked:
-            for name, value in (("grade_range", ends), ("label_cuts", cuts)):
+        checked = {p.name: p.accept(values.get(p.name, p.default)) for p in SETTINGS}
+        if not checked.pop("graded_labels"):
+            for name, value in checked.items():
                 if value is not None:
                     raise ParameterError(
                         f"{setting(name)} is about grades: set {setting('graded_labels')}, too, or "
                         "leave it out"
                     )
             return None
+        ends = checked["grade_range"]
+        cuts = checked["label_cuts"]
         scale = setting("grade_range")
         if ends is not None and ends[0] >= ends[1]:
             raise ParameterError(
@@ -73,12 +81,9 @@ class Grades:
             )
         for cut in cuts or ():
             if ends is not None and not ends[0] < cut <= ends[1]:
-                told = (
-                    f"grades from {ends[0]:g} to {ends[1]:g} ({scale}) are all on one side of "
-                    f"{cut:g}"
-                )
                 raise ParameterError(
-                    f"{setting('label_cuts')}: {told}; give a cut above the lowest, at most the "
+                    f"{setting('label_cuts')}: grades from {ends[0]:g} to {ends[1]:g} ({scale}) "
+                    f"are all on one side of {cut:g}; give a cut above the lowest, at most the "
                     "highest"
                 )
         low, high = ends or (None, None)
@@ -86,20 +91,24 @@ class Grades:
 
     @property
     def width(self) -> int:
-        """How many labels become of one."""
+        """Return how many labels become of one."""
         return len(self.cuts) or 1
 
     def names(self, names: Sequence[str]) -> list[str]:
-        """The names of the labels that become of labels of these names."""
+        """Return the names of the labels that become of labels of these names."""
         if len(self.cuts) < 2:
             return list(names)
         return [f"{name}>={written(cut)}" for name in names for cut in self.cuts]
 
     def wrong(self, values: np.ndarray) -> np.ndarray:
-        """Whether each value is no grade: neither unknown (NaN) nor in the range."""
-        low, high = self.low, self.high
-        if low is None or high is None:
-            low, high = (-np.finfo(float).max, np.finfo(float).max) if self.cuts else (0.0, 1.0)
+        """Return whether each value is no grade: neither unknown (NaN) nor in the range."""
+        low, high = 0.0, 1.0
+        if self.low is not None and self.high is not None:
+            low = self.low
+            high = self.high
+        elif self.cuts:
+            high = float(np.finfo(float).max)
+            low = -high
         return ~(np.isnan(values) | ((values >= low) & (values <= high)))
 
     def why(self, value: float) -> str:
@@ -119,8 +128,9 @@ class Grades:
 
     @property
     def zero_matters(self) -> bool:
-        """Whether an entry that a sparse row does not store, a 0, would be more than no label, or
-        no grade."""
+        """Return whether a 0, which a sparse row does not store, would be more than no label.
+
+        Or would be no grade."""
         if self.low is not None and self.high is not None and not self.low <= 0 <= self.high:
             return True
         return self.cuts[0] <= 0 if self.cuts else bool(self.low)
@@ -128,24 +138,28 @@ class Grades:
     def entries(
         self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, ...]:
-        """(rows, labels, units) of the grades above 0 among the entries (row, label, value), units
-        (k,) of 2⁻¹⁵."""
+        """Return (rows, labels, units) of the grades above 0 among entries (row, label, value).
+
+        Units (k,) are of 2⁻¹⁵."""
         if self.cuts:
-            rows, labels, values = (np.repeat(each, self.width) for each in (rows, labels, values))
-            which = np.arange(len(values)) % self.width
-            labels = labels * self.width + which
-            units = np.where(values >= np.array(self.cuts)[which], ONE, 0)
+            rows = np.repeat(rows, self.width)
+            values = np.repeat(values, self.width)
+            cut = np.arange(len(values)) % self.width
+            labels = np.repeat(labels, self.width) * self.width + cut
+            units = np.where(values >= np.array(self.cuts)[cut], ONE, 0)
         else:
-            low, high = (
-                (0.0, 1.0) if self.low is None or self.high is None else (self.low, self.high)
-            )
+            low, high = 0.0, 1.0
+            if self.low is not None and self.high is not None:
+                low = self.low
+                high = self.high
             units = np.rint(np.ldexp((values - low) / (high - low), BITS)).astype(np.int64)
         positive = units > 0
         return rows[positive], labels[positive], units[positive]
 
     def unknown(self, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(rows, labels) that are unknown, of the entries (row, label) that are."""
+        """Return (rows, labels) that are unknown, of the entries (row, label) that are."""
         if self.width > 1:
-            rows, labels = np.repeat(rows, self.width), np.repeat(labels * self.width, self.width)
+            rows = np.repeat(rows, self.width)
+            labels = np.repeat(labels * self.width, self.width)
             labels = labels + np.arange(len(labels)) % self.width
         return rows, labels

@@ -23,7 +23,8 @@ from .block import Block
 from .grades import ONE
 from .profile import Profile, profile_block
 
-OCCURRENCE, CONTENT = 0x0CC, 0xC0
+OCCURRENCE = 0x0CC  # seeds of hashes
+CONTENT = 0xC0
 SHARED = (
     "rows that differ share the row id {}; where ids decide draws, ties, folds or neighbours they "
     "must be unique: give another id column, or none (the content of a row is its id then, and "
@@ -32,36 +33,41 @@ SHARED = (
 
 
 def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
-    """(n,) ids of the `occurrence`-th rows (from 0) that share `ids`; the lowest bit stays, for
-    `folds.Marked`."""
+    """Return (n,) ids of the `occurrence`-th rows (from 0) that share `ids`.
+
+    The lowest bit stays, for `folds.Marked`."""
     fresh = mix(mix(ids, OCCURRENCE).view(np.int64) + occurrence, OCCURRENCE).view(np.int64)
     return np.where(occurrence == 0, ids, (fresh & ~np.int64(1)) | (ids & 1))
 
 
 def occurrences(ids: np.ndarray) -> np.ndarray | None:
-    """(n,) how many earlier rows have the same id; None where no id repeats."""
-    order, position = np.argsort(ids, kind="stable"), np.arange(len(ids))
-    again = np.zeros(len(ids), bool)
-    again[1:] = ids[order[1:]] == ids[order[:-1]]
-    if not again.any():
+    """Return (n,) how many earlier rows have the same id; None where no id repeats."""
+    order = np.argsort(ids, kind="stable")
+    position = np.arange(len(ids))
+    repeats = np.zeros(len(ids), bool)
+    repeats[1:] = ids[order[1:]] == ids[order[:-1]]
+    if not repeats.any():
         return None
-    out = np.empty(len(ids), np.int64)
-    out[order] = position - np.maximum.accumulate(np.where(again, 0, position))
-    return out
+    first = np.maximum.accumulate(np.where(repeats, 0, position))  # of the rows with an id
+    times = np.empty(len(ids), np.int64)
+    times[order] = position - first
+    return times
 
 
 def content_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features, labels, grades and weight, whatever holds the
-    values: `feature_hashes`, and Σ over the labels of their hashes."""
+    """Return (n,) uint64 the hash of each row's features, labels, grades and weight.
+
+    Whatever holds the values: `feature_hashes`, and Σ over the labels of their hashes."""
     with np.errstate(over="ignore"):
-        total = feature_hashes(block) + _beside(block)
+        total = feature_hashes(block) + _label_hashes(block)
     return mix(total.view(np.int64), CONTENT)
 
 
 def feature_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features. Multilinear over the cells, modulo 2⁶⁴: Σ_j
-    r_j·g(x_j), r_j an odd number drawn for the column, g the bits of the float64 multiplied and
-    folded, g(0) = 0."""
+    """Return (n,) uint64 the hash of each row's features.
+
+    Multilinear over the cells, modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn for the column,
+    g the bits of the float64 multiplied and folded, g(0) = 0."""
     x = block.x
     with np.errstate(over="ignore"):
         if sp.issparse(x):
@@ -74,8 +80,8 @@ def feature_hashes(block: Block) -> np.ndarray:
     return total
 
 
-def _beside(block: Block) -> np.ndarray:
-    """(n,) uint64 what labels, grades and weights add to the hashes of the features."""
+def _label_hashes(block: Block) -> np.ndarray:
+    """Return (n,) uint64 the terms of labels, grades and weights beside the features' hashes."""
     with np.errstate(over="ignore"):
         total = mix(block.labelset_hash.view(np.int64), 1)
         if block.unknown_indptr is not None:
@@ -85,24 +91,27 @@ def _beside(block: Block) -> np.ndarray:
             short = (block.grades.astype(np.int64) - ONE).view(np.uint64)
             total = total + row_sums(mix(block.label_indices, 4) * short, block.label_indptr)
         if block.weights is not None:  # a weight of 1 is none
-            total = total + np.where(
-                block.weights == 1, np.uint64(0), mix(block.weights.view(np.int64), 3)
-            )
+            hashes = mix(block.weights.view(np.int64), 3)
+            total = total + np.where(block.weights == 1, np.uint64(0), hashes)
     return total
 
 
 def feature_keys(block: Block, profile: Profile) -> np.ndarray:
-    """(n,) int64 of rows as they were packed: their ids, or where these are hashes of their content
-    what that of their features alone was, whatever labels and weights they have."""
+    """Return (n,) int64 keys of rows as they were packed.
+
+    They are the rows' ids, or where these are hashes of their content the hashes of their features
+    alone, whatever labels and weights they have."""
     if not profile.content_ids:
         return block.ids
-    return unmix(block.ids.view(np.uint64), CONTENT) - _beside(block).view(np.int64)
+    return unmix(block.ids.view(np.uint64), CONTENT) - _label_hashes(block).view(np.int64)
 
 
 def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
-    """The rows with their ids (content hashes, unless they are `named` by the user's) and their
-    profile, of `width` labels."""
-    profile, hashes = profile_block(block, width), content_hashes(block)
+    """Return the rows with their ids and their profile, of `width` labels.
+
+    Ids are content hashes, unless rows are `named` by the user's."""
+    profile = profile_block(block, width)
+    hashes = content_hashes(block)
     profile.fingerprint = int(hashes.sum(dtype=np.uint64))
     profile.content_ids = not named
     return block if named else replace(block, ids=hashes.view(np.int64)), profile
@@ -114,7 +123,7 @@ def _column_factors(d: int) -> np.ndarray:
 
 
 def _folded(values: np.ndarray) -> np.ndarray:
-    """g of values: 64 bits of each float64; 0 for both zeros."""
+    """Return g of values: 64 bits of each float64; 0 for both zeros."""
     if values.dtype == np.uint8 and values.size > 256:
         return np.asarray(_folded(np.arange(256.0))[values])
     bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)  # -0.0 + 0.0 = 0.0
@@ -124,16 +133,19 @@ def _folded(values: np.ndarray) -> np.ndarray:
 
 
 def with_unique_ids(block: Block, named: bool) -> Block:
-    """The rows with ids of their own; `DataError` where rows that differ share one of the user's
-    (`named`)."""
+    """Return the rows with unique ids.
+
+    `DataError` where rows that differ share an id of the user's (`named`)."""
     times = occurrences(block.ids)
     if times is None:
         return block
     if named:
         rows = np.flatnonzero(np.isin(block.ids, block.ids[times > 0]))
         rows = rows[np.argsort(block.ids[rows], kind="stable")]
-        ids, contents = block.ids[rows], content_hashes(block.take(rows))
-        differ = np.flatnonzero((ids[1:] == ids[:-1]) & (contents[1:] != contents[:-1]))
+        ids = block.ids[rows]
+        contents = content_hashes(block.take(rows))
+        same_id = ids[1:] == ids[:-1]
+        differ = np.flatnonzero(same_id & (contents[1:] != contents[:-1]))
         if len(differ):
             raise DataError(SHARED.format(ids[differ[0]]))
     return replace(block, ids=occurrence_ids(block.ids, times))

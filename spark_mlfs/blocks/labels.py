@@ -1,6 +1,7 @@
-"""Columns of features and labels in every accepted form, and what they become inside a block:
-features dense or CSR in the narrowest type that holds every value, labels as CSR lists of positive
-and unknown ones."""
+"""Columns of features and labels in every accepted form, as they become part of a block.
+
+Features are dense or CSR in the narrowest type that holds every value, labels are CSR lists of
+positive and unknown ones."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from ..frames.vectors import vectors_and_sizes, within
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from ..lazy import DataFrame, F, cached_property
-from .arrays import narrowest
 from .block import Attributes, WrongRow, label_lists, wrong_entry
 from .grades import Grades
+from .tables import narrowest
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
@@ -32,25 +33,29 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True)
 class LabelSource:
-    """How to read a label column: `kind` "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids"
-    (array of label numbers), "tags" (array of strings); the labels' `names`, of tags all there may
-    be, else where the column tells them; `grades` of entries."""
+    """How to read a label column.
+
+    `kind`: "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids" (array of label numbers),
+    "tags" (array of strings). `names` of the labels: of tags all that may occur, else those of the
+    column's metadata."""
 
     kind: str
     names: tuple[str, ...] | None = None
-    told: bool = False  # whether the column's metadata named the tags
+    named_by_column: bool = False  # whether the column's metadata named the tags
     grades: Grades | None = None  # how values between 0 and 1 are read
 
     @cached_property
     def tags(self) -> pa.Array:
-        """The tags that there may be, as Arrow has them."""
+        """Return the tags that may occur as an Arrow array."""
         return pa.array(self.names, pa.string())
 
 
 def label_source(
     frame: DataFrame, column: str, form: str = "auto", grades: Grades | None = None
 ) -> tuple[LabelSource, str | None]:
-    """How `column` holds its labels, and the type that the packer reads it as, None as it is.
+    """Return how `column` holds its labels, and the type that the packer casts it to.
+
+    None: as it is.
 
     ``VectorUDT``            multi-hot; NaN is unknown
     ``array<string>``        tags; labels are those the column's metadata names, in that order, and
@@ -69,32 +74,30 @@ def label_source(
         raise ParameterError(
             f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}"
         )
-    kind, named = kinds_of(frame)[column], tuple(attribute_names(frame, column) or ()) or None
+    kind = kinds_of(frame)[column]
+    names = tuple(attribute_names(frame, column) or ()) or None
     element = kind.element
     if kind.vector:
-        return LabelSource("vector", named, grades=grades), None
-    if grades is not None and (
-        form not in ("auto", "multihot") or element is None or not element.number
-    ):
-        form = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
+        return LabelSource("vector", names, grades=grades), None
+    holds_grades = element is not None and element.number and form in ("auto", "multihot")
+    if grades is not None and not holds_grades:
+        option = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
         raise ParameterError(
-            f"{setting('graded_labels')}: labels column {column!r} is {kind.name}{form}; grades "
+            f"{setting('graded_labels')}: labels column {column!r} is {kind.name}{option}; grades "
             "are a vector or an array of numbers, one for every label (gather columns with "
             "F.array)"
         )
     if element is not None:
         if element.text:
-            return LabelSource(
-                "tags", named or _vocabulary(frame, column), told=named is not None
-            ), None
+            tags = names or _vocabulary(frame, column)
+            return LabelSource("tags", tags, named_by_column=names is not None), None
         if grades is not None or element.fractional or element.name == "boolean":
             return LabelSource("multihot", grades=grades), "array<double>"
         if element.integer:
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
-            return LabelSource(
-                form, named
-            ), "array<double>" if form == "multihot" else "array<bigint>"
+            cast = "array<double>" if form == "multihot" else "array<bigint>"
+            return LabelSource(form, names), cast
     raise ParameterError(
         f"labels column {column!r} is {kind.name}; give a multi-hot vector, array<string> tags, "
         "array<int> label numbers or an array of 0/1 (split a delimited string with F.split, "
@@ -105,31 +108,25 @@ def label_source(
 def _of_cells(
     frame: LocalFrame, column: str, work: Callable[[pa.Array], Outcome]
 ) -> Iterator[Outcome]:
-    """Iterate over what `work` makes of the cells of a column, batch by batch; no other column is
-    read."""
+    """Iterate over the outcomes of `work` on the cells of a column, batch by batch.
+
+    No other column is read."""
     return chain.from_iterable(
         frame.select(column).map_parts(lambda batches: [work(batch.column(0)) for batch in batches])
     )
 
 
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
-    """The distinct tags of a column, in alphabetical order."""
+    """Return the distinct tags of a column, in alphabetical order."""
     if isinstance(frame, LocalFrame):
-        distinct = set(
-            chain.from_iterable(
-                _of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())
-            )
-        )
+        by_batch = _of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())
+        distinct = set(chain.from_iterable(by_batch))
         vocabulary = sorted(distinct - {None})
     else:
-        tags = (
-            frame.select(F.explode(F.col(column)).alias("tag"))
-            .where("tag is not null")
-            .distinct()
-            .limit(MAX_TAGS + 1)
-        )
+        tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null")
+        distinct_tags = tags.distinct().limit(MAX_TAGS + 1)
         with worker_errors():
-            vocabulary = sorted(row.tag for row in tags.collect())
+            vocabulary = sorted(row.tag for row in distinct_tags.collect())
     if len(vocabulary) > MAX_TAGS:
         raise DataError(
             f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent "
@@ -141,15 +138,15 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
 
 
 def _looks_multihot(frame: DataFrame, column: str) -> bool:
-    """Whether an array of whole numbers is read as 0/1 flags and not as label numbers
-    (`label_source`)."""
+    """Return whether an array of whole numbers is read as 0/1 flags, not as label numbers.
+
+    See `label_source`."""
     if isinstance(frame, LocalFrame):
-        looked = list(_of_cells(frame, column, _multihot_signs))
-        return any(repeat for repeat, _ in looked) and not any(number for _, number in looked)
+        signs = list(_of_cells(frame, column, _multihot_signs))
+        return any(repeat for repeat, _ in signs) and not any(number for _, number in signs)
     entry = F.col(column)
-    repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(
-        entry, lambda e: e.isNull()
-    )
+    has_null = F.exists(entry, lambda e: e.isNull())
+    repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | has_null
     number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
     with worker_errors():
         ((some_repeat, some_number),) = frame.select(
@@ -159,19 +156,23 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
 
 
 def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
-    """Whether some row repeats an entry or holds a null, and whether an entry is other than 0, 1
-    and null."""
+    """Return whether some row repeats an entry or holds a null, and whether some entry is a number.
+
+    A number is an entry other than 0, 1 and null."""
     flat = cells.flatten()
-    rows = np.repeat(np.arange(len(cells)), np.asarray(pc.list_value_length(cells).fill_null(0)))
+    lengths = np.asarray(pc.list_value_length(cells).fill_null(0))
+    rows = np.repeat(np.arange(len(cells)), lengths)
     values = flat.fill_null(-1).to_numpy()
     pairs = np.unique(np.stack([rows, values]), axis=1)
-    other = pc.invert(pc.is_in(flat, pa.array([0, 1, None], flat.type)))
-    return flat.null_count > 0 or pairs.shape[1] < len(values), bool(pc.any(other).as_py())
+    number = pc.invert(pc.is_in(flat, pa.array([0, 1, None], flat.type)))
+    repeats = flat.null_count > 0 or pairs.shape[1] < len(values)
+    return repeats, bool(pc.any(number).as_py())
 
 
 def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:
-    """The label fields of a block, and how many labels the rows tell (0: not). A null cell is
-    unknown. `WrongRow` for others."""
+    """Return the label fields of a block, and how many labels the rows declare (0: none).
+
+    A null cell is unknown. `WrongRow` for cells that cannot be read."""
     n = len(column)
     unlabelled = _nulls(column)
     if source.kind == "vector":
@@ -179,7 +180,8 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
     else:
         lengths: Any = np.diff(np.asarray(column.offsets, np.int64))
         lengths[unlabelled] = 0
-        flat, rows = column.flatten(), np.repeat(np.arange(n), lengths)
+        flat = column.flatten()
+        rows = np.repeat(np.arange(n), lengths)
         if source.kind == "tags":
             rows, labels = _tag_numbers(flat, rows, source)
             return label_lists(n, rows, labels, unlabelled=unlabelled), len(source.tags)
@@ -191,12 +193,12 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
                     rows[np.argmax(labels < 0)],
                 )
             if (labels >= MAX_TAGS).any():
-                far = int(np.argmax(labels >= MAX_TAGS))
-                told = (
-                    f"label number {labels[far]} is absurdly large (at most {MAX_TAGS - 1}); "
-                    "correct it, or give tags"
+                position = int(np.argmax(labels >= MAX_TAGS))
+                raise WrongRow(
+                    f"label number {labels[position]} is absurdly large (at most {MAX_TAGS - 1}); "
+                    "correct it, or give tags",
+                    rows[position],
                 )
-                raise WrongRow(told, rows[far])
             return label_lists(n, rows, labels, unlabelled=unlabelled), 0
         values = flat.fill_null(np.nan).to_numpy(zero_copy_only=False)
         full = np.delete(lengths, unlabelled)
@@ -212,63 +214,65 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
         values, source.grades, f"unknown (null or NaN), with {setting('graded_labels')} grades"
     )
     if wrong is not None:
-        raise WrongRow(f"label {labels[wrong[0]]} is {wrong[1]}", rows[wrong[0]])
-    if source.grades is None:
-        return label_lists(n, rows, labels, values, unlabelled=unlabelled), width
-    _check_stored(n, rows, labels, width, unlabelled, source.grades)
-    return label_lists(
-        n, rows, labels, values, source.grades, unlabelled
-    ), width * source.grades.width
+        position, problem = wrong
+        raise WrongRow(f"label {labels[position]} is {problem}", rows[position])
+    grades = source.grades
+    if grades is not None:
+        _check_stored(n, rows, labels, width, unlabelled, grades)
+        width *= grades.width
+    return label_lists(n, rows, labels, values, grades, unlabelled), width
 
 
 def _tag_numbers(
     flat: pa.Array, rows: np.ndarray, source: LabelSource
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(row, label) of tags; null tags say nothing."""
+    """Return (row, label) of tags; null tags are left out."""
     labels = pc.index_in(flat, value_set=source.tags.cast(flat.type)).fill_null(-1).to_numpy()
-    keep = labels >= 0
-    strange = np.flatnonzero(~keep & flat.is_valid().to_numpy(zero_copy_only=False))
-    if len(strange):
-        told = (
-            f"tag {flat[strange[0]].as_py()[:60]!r} is none of the {len(source.tags)} labels "
-            "that were named"
+    known = labels >= 0
+    unknown = np.flatnonzero(~known & flat.is_valid().to_numpy(zero_copy_only=False))
+    if len(unknown):
+        position = unknown[0]
+        raise WrongRow(
+            f"tag {flat[position].as_py()[:60]!r} is none of the {len(source.tags)} labels that "
+            "were named; name it, too, or correct it",
+            rows[position],
         )
-        raise WrongRow(f"{told}; name it, too, or correct it", rows[strange[0]])
-    return rows[keep], labels[keep]
+    return rows[known], labels[known]
 
 
 def _check_stored(
     n: int, rows: np.ndarray, labels: np.ndarray, width: int, unlabelled: np.ndarray, grades: Grades
 ) -> None:
-    """`WrongRow` where sparse vectors leave grades open, or name one twice."""
+    """Raise `WrongRow` where sparse vectors leave grades open, or name one twice."""
     short = np.bincount(rows, minlength=n) < width
     short[unlabelled] = False
     if grades.zero_matters and short.any():
-        told = (
-            "its label vector is sparse, and a 0, which it does not store, would not be the "
-            "lowest grade; give dense vectors"
-        )
-        raise WrongRow(told, int(np.argmax(short)))
-    key = np.sort(rows * max(width, 1) + labels)
-    again = np.flatnonzero(key[1:] == key[:-1])
-    if len(again):
         raise WrongRow(
-            "its label vector names an entry twice; correct it", key[again[0]] // max(width, 1)
+            "its label vector is sparse, and a 0, which it does not store, would not be the "
+            "lowest grade; give dense vectors",
+            int(np.argmax(short)),
         )
+    slots = max(width, 1)
+    key = np.sort(rows * slots + labels)
+    repeated = np.flatnonzero(key[1:] == key[:-1])
+    if len(repeated):
+        row = key[repeated[0]] // slots
+        raise WrongRow("its label vector names an entry twice; correct it", row)
 
 
 def vector_entries(
-    column: pa.StructArray, what: str = "label"
+    column: pa.StructArray, name: str = "label"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """(row, slot, value) of the stored entries of VectorUDT cells, and their width; `WrongRow`
-    where one is of another width."""
+    """Return (row, slot, value) of the stored entries of VectorUDT cells, and their width.
+
+    `WrongRow` where one is of another width."""
     cells, sizes = vectors_and_sizes(column)
     present = np.flatnonzero(column.is_valid())
     first = int(sizes[present[0]]) if len(present) else 0
     other = present[sizes[present] != first]
     if len(other):
         raise WrongRow(
-            f"its {what} vector has size {sizes[other[0]]} where others have {first}", other[0]
+            f"its {name} vector has size {sizes[other[0]]} where others have {first}", other[0]
         )
     return cells.rows, cells.indices.astype(np.int64), cells.values, first
 
@@ -280,33 +284,45 @@ def read_features(
     used: np.ndarray | None = None,
     keep_missing: bool = False,
 ) -> Matrix:
-    """The feature cells as a matrix, float64 or as narrow as holds them; `WrongRow` for what is
-    wrong with them where `used` (width,) says so, and but for NaN with `keep_missing`."""
+    """Return the feature cells as a matrix, float64 or as narrow as holds them.
+
+    `WrongRow` for values that are not finite, but for NaN with `keep_missing`; values of features
+    that are not `used` (width,) do not matter."""
     if column.null_count:
         raise WrongRow("its feature cell is null; fill or drop such rows", _nulls(column)[0])
-    rows = len(column)
+    lists = column
     if vectors:
-        kind, _, _, values = column.flatten()
-        kinds = kind.to_numpy(zero_copy_only=False)
-        if not kinds.any() and (x := _all_sparse(column)) is not None:
+        kind, _, _, lists = column.flatten()
+        dense = kind.to_numpy(zero_copy_only=False)
+        if not dense.all():
+            x = None if dense.any() else _all_sparse(column)
+            if x is None:
+                x = _sparse_entries(column, used, keep_missing)
             return narrowest(x) if narrow else x
-        if not kinds.all():  # some sparse row
-            positions, slots, flat, width = vector_entries(column, "feature")
-            bad = np.isinf(flat) if keep_missing else ~np.isfinite(flat)
-            if used is not None and len(used) == width:
-                bad &= used[slots]
-            if bad.any():
-                at = int(np.argmax(bad))
-                raise WrongRow(_not_finite(flat[at]), positions[at], int(slots[at]))
-            keep = flat != 0  # true of NaN
-            indptr = np.concatenate(
-                [[0], np.cumsum(np.bincount(positions[keep], minlength=rows))]
-            ).astype(np.int32)
-            x = sp.csr_matrix(
-                (flat[keep], slots[keep].astype(np.int32), indptr), shape=(rows, width)
-            )
-            return narrowest(x) if narrow else x
-    lists = values if vectors else column
+    x = _dense_rows(lists, used, keep_missing)
+    return narrowest(x) if narrow else np.asarray(x, np.float64)
+
+
+def _sparse_entries(
+    column: pa.StructArray, used: np.ndarray | None, keep_missing: bool
+) -> sp.csr_matrix:
+    """Return cells of which some are sparse as CSR."""
+    rows, slots, values, width = vector_entries(column, "feature")
+    bad = np.isinf(values) if keep_missing else ~np.isfinite(values)
+    if used is not None and len(used) == width:
+        bad &= used[slots]
+    if bad.any():
+        position = int(np.argmax(bad))
+        raise WrongRow(_not_finite(values[position]), rows[position], int(slots[position]))
+    keep = values != 0  # true of NaN
+    lengths = np.bincount(rows[keep], minlength=len(column))
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    entries = (values[keep], slots[keep].astype(np.int32), indptr)
+    return sp.csr_matrix(entries, shape=(len(column), width))
+
+
+def _dense_rows(lists: pa.ListArray, used: np.ndarray | None, keep_missing: bool) -> np.ndarray:
+    """Return lists of equal lengths as a matrix."""
     lengths = np.diff(np.asarray(lists.offsets, np.int64))
     width = int(lengths[0])
     if (lengths != width).any():
@@ -316,32 +332,31 @@ def read_features(
     used = None if used is None or len(used) != width or used.all() else used
     if flat.null_count and used is None and not keep_missing:
         raise WrongRow(_not_finite(np.nan), *divmod(int(_nulls(flat)[0]), width))
-    x = flat.to_numpy(zero_copy_only=False).reshape(rows, width)
+    x = flat.to_numpy(zero_copy_only=False).reshape(len(lists), width)
     with np.errstate(over="ignore", invalid="ignore"):
         total = x.sum()
     if not np.isfinite(total):  # cheap: the sum is finite when every entry is (overflow aside)
         wrong = np.isinf(x) if keep_missing else ~np.isfinite(x)
-        bad = np.argwhere(wrong if used is None else wrong & used)
+        if used is not None:
+            wrong &= used
+        bad = np.argwhere(wrong)
         if len(bad):
             raise WrongRow(_not_finite(x[tuple(bad[0])]), *bad[0].tolist())
-    return narrowest(x) if narrow else np.asarray(x, np.float64)
+    return x
 
 
 def _all_sparse(column: pa.StructArray) -> sp.csr_matrix | None:
-    """Sparse cells as CSR, straight from their buffers; None where something is wrong with them, or
-    a zero is stored."""
+    """Return sparse cells as CSR, straight from their buffers.
+
+    None where something is wrong with them, or a zero is stored."""
     _, size, indices, values = column.flatten()
-    sizes, offsets = size.to_numpy(zero_copy_only=False), np.asarray(values.offsets)
-    flat, slots = (
-        values.flatten().to_numpy(zero_copy_only=False),
-        indices.flatten().to_numpy(zero_copy_only=False),
-    )
-    if (
-        (sizes != sizes[0]).any()
-        or len(slots) != len(flat)
-        or not np.isfinite(flat).all()
-        or (flat == 0).any()
-    ):
+    sizes = size.to_numpy(zero_copy_only=False)
+    offsets = np.asarray(values.offsets)
+    flat = values.flatten().to_numpy(zero_copy_only=False)
+    slots = indices.flatten().to_numpy(zero_copy_only=False)
+    if (sizes != sizes[0]).any() or len(slots) != len(flat):
+        return None
+    if not np.isfinite(flat).all() or (flat == 0).any():
         return None
     return sp.csr_matrix((flat, slots, offsets - offsets[0]), shape=(len(column), int(sizes[0])))
 

@@ -40,38 +40,35 @@ ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to her
 JOINED_BYTES = 16 << 20  # of a block in this process, at least, where there are several
 SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
 WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
-TRIES, GIVEN_UP = (
-    3,
-    "cannot rollback",
-)  # of a job that is given up as `at_once` says, in Spark's words
+TRIES = 3  # of a job that is given up as `at_once` says
+GIVEN_UP = "cannot rollback"  # in Spark's words
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 Columns = tuple[str, str, str | None, str | None]  # of features, labels, ids and weights
 
 
 @dataclass(frozen=True)
 class Pack:
-    """Arrow batches of (x, y[, id where named][, weight]) to blocks, numbered within the partition;
-    its profile comes last."""
+    """Arrow batches of (x, y[, id where named][, weight]) to blocks.
+
+    Blocks are numbered within the partition; its profile comes last."""
 
     source: LabelSource
     vectors: bool
     named: bool = True  # whether ids name rows to a person; else a row is known by its place
     weighted: bool = False
-    enough: int = field(
-        default_factory=lambda: ENOUGH_BYTES
-    )  # bytes up to which batches are joined
+    # bytes up to which batches are joined
+    enough: int = field(default_factory=lambda: ENOUGH_BYTES)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Batches:
-        total, number = Profile(), 0
+        total = Profile()
+        number = 0
         waiting: list[Block] = []  # narrow ones, which one block will hold
         for block, total in self.read(batches):  # noqa: B007
-            alike = not waiting or (block.x.dtype, block.sparse) == (
-                waiting[0].x.dtype,
-                waiting[0].sparse,
-            )
-            if not alike or sum(b.nbytes for b in waiting) >= self.enough:
+            joinable = not waiting or _layout(block) == _layout(waiting[0])
+            if not joinable or sum(b.nbytes for b in waiting) >= self.enough:
                 yield block_row(number, concatenate(waiting).encode(), None)
-                waiting, number = [], number + 1
+                waiting = []
+                number += 1
             if block.n:
                 waiting.append(block)
         if waiting:
@@ -83,11 +80,12 @@ class Pack:
 
     def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Block, Profile]]:
         """Yield the blocks of a partition, each with the profile of all rows so far."""
-        total, before = Profile(), 0
+        total = Profile()
+        before = 0
         for batch in batches:
-            for block, profile in (
-                self.blocks(batch, before, total.d or None) if batch.num_rows else ()
-            ):
+            if not batch.num_rows:
+                continue
+            for block, profile in self.blocks(batch, before, total.d or None):
                 total = profile if not total.n and not total.problem else total.merge(profile)
                 yield block, total
             before += batch.num_rows
@@ -95,17 +93,17 @@ class Pack:
     def blocks(
         self, batch: pa.RecordBatch, before: int = 0, width: int | None = None
     ) -> Iterator[tuple[Block, Profile]]:
-        """The blocks of a batch with their profiles; `before` rows of the partition came earlier,
-        of `width` features."""
-        ids = (
-            batch.column(2).to_numpy(zero_copy_only=False)
-            if self.named
-            else np.zeros(batch.num_rows, np.int64)
-        )
+        """Yield the blocks of a batch with their profiles.
+
+        `before` rows of the partition came earlier, of `width` features."""
+        if self.named:
+            ids = batch.column(2).to_numpy(zero_copy_only=False)
+        else:
+            ids = np.zeros(batch.num_rows, np.int64)
         try:
             block, labels = self._read(batch, ids, width)
         except WrongRow as wrong:
-            problem = wrong.what, self._row(ids, before, wrong.row), wrong.slot
+            problem = (wrong.message, self._row(ids, before, wrong.row), wrong.slot)
             yield Block.empty(0), Profile(n=batch.num_rows, problem=problem)
             return
         pieces = max(1, round(block.nbytes / BLOCK_BYTES))
@@ -115,8 +113,9 @@ class Pack:
             yield profiled(piece, labels, self.named)
 
     def _read(self, batch: pa.RecordBatch, ids: np.ndarray, width: int | None) -> tuple[Block, int]:
-        """A batch as one block, and how many labels its rows tell; `WrongRow` for what cannot be
-        used."""
+        """Return a batch as one block, and how many labels its rows declare.
+
+        `WrongRow` for a row that cannot be used."""
         x = read_features(batch.column(0), self.vectors)
         if width not in (None, x.shape[1]):
             raise WrongRow(f"its feature vector has size {x.shape[1]} where others have {width}", 0)
@@ -132,8 +131,9 @@ class Pack:
         return Block(x, ids, **fields, weights=weights).of_some_weight(), labels
 
     def _row(self, ids: np.ndarray, before: int, row: int) -> list[int]:
-        """Return the name of a row in messages: its id, or its partition and its place there, the
-        first being 1."""
+        """Return the name of a row in messages: its id, or its partition and its place there.
+
+        Places count from 1."""
         if self.named:
             return [int(ids[row])]
         from pyspark import TaskContext
@@ -142,9 +142,14 @@ class Pack:
         return [context.partitionId() if context else 0, before + row + 1]
 
 
+def _layout(block: Block) -> tuple[np.dtype, bool]:
+    return block.x.dtype, block.sparse
+
+
 def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.RecordBatch:
-    """A row of a packed frame: the number of the block within its partition, and the block, or the
-    partition's profile."""
+    """Return a row of a packed frame.
+
+    The number of the block within its partition, and the block, or the partition's profile."""
     return pa.RecordBatch.from_pydict(
         {
             "number": pa.array([number], pa.int64()),
@@ -156,10 +161,11 @@ def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.R
 
 @dataclass(kw_only=True)
 class Packed(Dataset):
-    """The persisted frame of blocks, its profile, and the names. `source`: the frame that was
-    packed, its id column and the expression that made ids of it; None where ids are content hashes.
-    `unique`: no two rows share an id; `memo`: what `renumber.identified` worked out. `shuffled`:
-    parts of blocks were shuffled to make these (`at_once`)."""
+    """The persisted frame of blocks, its profile, and the names.
+
+    `source`: the frame that was packed, its id column and the expression that made ids of it; None
+    where ids are content hashes. `unique`: no two rows share an id; `memo`: the result of
+    `renumber.identified`. `shuffled`: parts of blocks were shuffled to make these (`at_once`)."""
 
     frame: DataFrame
     persisted: bool
@@ -172,7 +178,7 @@ class Packed(Dataset):
         """Return the frame of the blocks alone."""
         return self.frame.where("block is not null").select("block")
 
-    def called(self, row: list[int]) -> str:
+    def row_name(self, row: list[int]) -> str:
         if self.source is None:
             part, place = row
             return f"{place} of part {part}"
@@ -188,27 +194,31 @@ class Packed(Dataset):
 
 
 def persist(frame: DataFrame) -> bool:
-    """Persist where the platform allows it (Databricks serverless does not); says whether it
-    did."""
+    """Persist where the platform allows it, and return whether it did.
+
+    Databricks serverless does not."""
     try:
         frame.persist()
         return True
-    except Exception as error:  # the platform's own message: anything else must not be hidden
+    except Exception as error:  # known by the platform's message: others must not be hidden
         if "PERSIST" in str(error).upper() and "SUPPORT" in str(error).upper():
             return False
         raise
 
 
 def at_once(rows: DataFrame) -> DataFrame:
-    """`rows` as one last task delivers them: for actions on what follows from a shuffle of parts of
-    blocks. Such rows come in another order where an executor is lost; from Spark 4.1 on the job is
-    given up unless its stage has delivered nothing yet."""
+    """Return `rows` as one last task delivers them.
+
+    It is for actions on rows that follow from a shuffle of parts of blocks. Such rows come in
+    another order where an executor is lost; from Spark 4.1 on the job is given up unless its stage
+    has delivered nothing yet."""
     return rows.repartition(1)
 
 
 def collected(rows: DataFrame) -> list[Row]:
-    """`rows.collect()` for what may follow from a shuffle and be too large for `at_once`: begun
-    anew where Spark gives it up."""
+    """Collect rows that may follow from a shuffle and be too large for `at_once`.
+
+    It is begun anew where Spark gives it up."""
     with worker_errors():
         for _ in range(TRIES - 1):
             try:
@@ -228,13 +238,14 @@ def pack(
     weight: str | None = None,
     grades: Grades | None = None,
     *,
-    some: bool = False,
+    partial_rows: bool = False,
     counted: bool = False,
 ) -> Packed:
-    """Pack and profile `frame` in one job (one more for tags whose column does not name them, and
-    undecided ``array<int>``), in this process where its rows are; `weight` names the column of
-    weights (`blocks.weights`), `grades`: see `blocks.grades`; `some`: see `check_and_name`;
-    `counted`: see `note_categories`.
+    """Pack and profile `frame` in one job, or in this process where its rows are here.
+
+    One more job for tags whose column does not name them, and for undecided ``array<int>``.
+    `weight` names the column of weights (`blocks.weights`), `grades`: see `blocks.grades`;
+    `partial_rows`: see `check_and_name`; `counted`: see `note_categories`.
     Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its
     id, or "row 17 of part 3")."""
     for column in filter(None, (features, labels, row_id, weight)):
@@ -242,35 +253,36 @@ def pack(
     kinds = kinds_of(frame)
     if weight is not None and not kinds[weight].numeric:
         raise ParameterError(f"weight column {weight!r} is {kinds[weight].name}; give numbers")
-    given, frame = frame, packed_from(frame) or frame
+    original = frame  # with the reader's messages and metadata
+    frame = packed_from(original) or original
     source, label_kind = label_source(frame, labels, labels_form, grades)
     packer = Pack(source, are_vectors(frame, features), row_id is not None, weight is not None)
     work = _pack_here if isinstance(frame, LocalFrame) else _pack_there
     packed: Any = work(frame, packer, (features, labels, row_id, weight), label_kind)
-    profile, names = packed.profile, attribute_names(given, features)
-    profile.named_ids, packed.named, packed.feature_names = (
-        packer.named,
-        names is not None,
-        names or [],
-    )
+    profile = packed.profile
+    names = attribute_names(original, features)
+    profile.named_ids = packer.named
+    packed.named = names is not None
+    packed.feature_names = names or []
     packed.label_names = _label_names(source, labels, profile)
     if isinstance(packed, InMemoryDataset):
-        packed.fitted = fill_of(given, features)
+        packed.fitted = fill_of(original, features)
     else:
-        looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
-        packed.jobs += (source.kind == "tags" and not source.told) + looked
+        undecided = labels_form == "auto" and grades is None and source.kind in ("ids", "multihot")
+        packed.jobs += (source.kind == "tags" and not source.named_by_column) + undecided
     try:
-        if profile.problem is not None and given is not frame:
-            with worker_errors():  # the reader says it better: it knows files and columns
-                given.count() if isinstance(given, LocalFrame) else given.select(
-                    F.count(features), F.count(labels)
-                ).collect()
+        if profile.problem is not None and original is not frame:
+            with worker_errors():  # the reader has the better message: it knows files and columns
+                if isinstance(original, LocalFrame):
+                    original.count()
+                else:
+                    original.select(F.count(features), F.count(labels)).collect()
         if weight is not None and profile.n == 0 and profile.problem is None:
             raise DataError(
                 f"the weights in {weight!r} are all zero; give some rows a weight above 0"
             )
-        check_and_name(packed, features, labels, some)
-        note_categories(packed, categories_of(given, features), counted)
+        check_and_name(packed, features, labels, partial_rows)
+        note_categories(packed, categories_of(original, features), counted)
     except (DataError, ParameterError):
         packed.release()
         raise
@@ -278,33 +290,35 @@ def pack(
 
 
 def _label_names(source: LabelSource, labels: str, profile: Profile) -> list[str]:
-    """The labels' names where the column tells them, each of several cuts with its own."""
-    names, grades = list(source.names or []), source.grades
+    """Return the labels' names where the column has them, a name for each of several cuts."""
+    names = list(source.names or [])
+    grades = source.grades
     if grades is None or grades.width < 2:
         return names
-    return grades.names(
-        names or [f"{labels}_{index}" for index in range(profile.q // grades.width)]
-    )
+    if not names:
+        names = [f"{labels}_{index}" for index in range(profile.q // grades.width)]
+    return grades.names(names)
 
 
 def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str | None) -> Packed:
-    """The rows of a frame of Spark's as persisted blocks."""
+    """Return the rows of a frame of Spark's as persisted blocks."""
     features, labels, row_id, weight = named
-    kinds, x = kinds_of(frame), F.col(features)
+    kinds = kinds_of(frame)
+    x = F.col(features)
     if not packer.vectors:
         from ..read.columns import exact
 
         element = kinds[features].element
-        x = (
-            exact(x, x, [features]) if element is not None and element.name == "bigint" else x
-        ).cast("array<double>")
+        if element is not None and element.name == "bigint":
+            x = exact(x, x, [features])
+        x = x.cast("array<double>")
     y = F.col(labels) if label_kind is None else F.col(labels).cast(label_kind)
-    columns, origin = [x.alias("x"), y.alias("y")], None
+    columns = [x.alias("x"), y.alias("y")]
+    origin = None
     if row_id is not None:
         id = F.col(row_id)
-        identity = F.coalesce(
-            id.cast("bigint") if kinds[row_id].integer else F.xxhash64(id), F.lit(0)
-        )
+        id = id.cast("bigint") if kinds[row_id].integer else F.xxhash64(id)
+        identity = F.coalesce(id, F.lit(0))
         columns.append(identity.alias("i"))
         origin = (frame, row_id, identity)
     if weight is not None:
@@ -319,15 +333,16 @@ def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str 
 def _pack_here(
     frame: LocalFrame, packer: Pack, named: Columns, label_kind: str | None
 ) -> InMemoryDataset:
-    """The rows of a frame of this process as blocks."""
-    blocks, waiting, profile = list[Block](), list[Block](), Profile()
+    """Return the rows of a frame of this process as blocks."""
+    blocks: list[Block] = []
+    waiting: list[Block] = []
+    profile = Profile()
     columns = [column for column in named if column is not None]
-    for read, part in frame.map_parts(
-        partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)
-    ):
-        for block in read:
+    work = partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)
+    for blocks_of_part, part in frame.map_parts(work):
+        for block in blocks_of_part:
             waiting.append(block)
-            if sum(each.nbytes for each in waiting) >= JOINED_BYTES:
+            if sum(b.nbytes for b in waiting) >= JOINED_BYTES:
                 blocks.append(join(waiting))
                 waiting = []
         profile = profile.merge(part)
@@ -339,28 +354,28 @@ def _pack_here(
 def _blocks_here(
     batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None
 ) -> tuple[list[Block], Profile]:
-    """The rows of a part and their profile, as `Pack` makes them of a partition."""
+    """Return the rows of a part and their profile, as `Pack` makes them of a partition."""
 
     def cast(batch: pa.RecordBatch) -> pa.RecordBatch:
         cells = batch.select(columns).columns
         if label_kind is not None:
-            cells[1] = cells[1].cast(
-                pa.list_(pa.float64() if "double" in label_kind else pa.int64())
-            )
+            entry = pa.float64() if "double" in label_kind else pa.int64()
+            cells[1] = cells[1].cast(pa.list_(entry))
         if packer.named and not pa.types.is_integer(cells[2].type):
             cells[2] = pa.array(ids_of(cells[2].to_pylist(), batch.num_rows))
         if packer.weighted:
             cells[-1] = cells[-1].cast(pa.float64())
         return pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))
 
-    total, blocks = Profile(), list[Block]()
+    total = Profile()
+    blocks: list[Block] = []
     for block, total in packer.read(map(cast, batches)):  # noqa: B007
         blocks += [block] if block.n else []
     return blocks, total
 
 
 def check_column(frame: DataFrame, column: str) -> None:
-    """`ParameterError` where there is no such column."""
+    """Raise `ParameterError` where there is no such column."""
     if column not in frame.columns:
         near = get_close_matches(column, frame.columns, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
@@ -370,8 +385,9 @@ def check_column(frame: DataFrame, column: str) -> None:
 
 
 def are_vectors(frame: DataFrame, features: str) -> bool:
-    """Whether the features are ``VectorUDT`` or else arrays; `ParameterError` for any other
-    type."""
+    """Return whether the features are ``VectorUDT`` or else arrays.
+
+    `ParameterError` for any other type."""
     kind = kinds_of(frame)[features]
     if not kind.vector and (kind.element is None or not kind.element.numeric):
         raise ParameterError(
@@ -382,30 +398,29 @@ def are_vectors(frame: DataFrame, features: str) -> bool:
 
 
 def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
-    """The profile of a packed frame, and the jobs it took: one, or two where a partition's is wide;
-    many are merged first."""
-    summaries = blocks.select(F.spark_partition_id().alias("part"), "summary").where(
-        "summary is not null"
-    )
+    """Return the profile of a packed frame, and the jobs it took.
+
+    One, or two where a partition's is wide; many are merged first."""
+    part = F.spark_partition_id().alias("part")
+    summaries = blocks.select(part, "summary").where("summary is not null")
     size = F.length("summary")
-    small = collected(
-        summaries.select(
-            size.alias("size"), F.when(size <= SMALL_SUMMARY, F.col("summary")).alias("summary")
-        )
-    )
-    if all(row.summary is not None for row in small):
-        return merge_profiles(bytes(row.summary) for row in small), 1
-    total = sum(row.size for row in small)
+    summary = F.when(size <= SMALL_SUMMARY, F.col("summary"))
+    rows = collected(summaries.select(size.alias("size"), summary.alias("summary")))
+    if all(row.summary is not None for row in rows):
+        return merge_profiles(bytes(row.summary) for row in rows), 1
+    total = sum(row.size for row in rows)
     if total > WIDE_SUMMARIES:
         # by the partition: one that is read again may have another summary, which must not count
         # beside the first
-        summaries = summaries.repartition(max(2, int((total / WIDE_SUMMARIES) ** 0.5) + 1), "part")
+        partitions = max(2, int((total / WIDE_SUMMARIES) ** 0.5) + 1)
+        summaries = summaries.repartition(partitions, "part")
         summaries = summaries.mapInArrow(_merge_batches, "summary binary")
-    return merge_profiles(bytes(row.summary) for row in collected(summaries.select("summary"))), 2
+    rows = collected(summaries.select("summary"))
+    return merge_profiles(bytes(row.summary) for row in rows), 2
 
 
 def merge_profiles(summaries: Iterable[Buffer]) -> Profile:
-    """The profile of all rows from the encoded ones of some of them."""
+    """Return the profile of all rows from the encoded ones of parts of them."""
     return reduce(Profile.merge, map(Profile.decode, summaries), Profile())
 
 

@@ -25,40 +25,41 @@ THIN = 0.3  # share of a dense block's cells that are not zero, from which it co
 
 @dataclass(frozen=True)
 class MergeRule:
-    """How a fact follows `of_both` sets of rows. By label there is `none`, of a label without rows;
-    weights are `in_units`."""
+    """How a fact follows `of_both` sets of rows.
+
+    Facts by label have `none`, the fact of a label without rows; weights are `in_units`."""
 
     of_both: Callable[[Any, Any], Any]
     none: int | None = None
     in_units: bool = False
 
-    def merged(self, one: Any, other: Any) -> Any:
-        """The fact about both sets of rows."""
+    def merged(self, left: Any, right: Any) -> Any:
+        """Return the fact about both sets of rows."""
         if self.none is None:
-            return self.of_both(one, other)
-        q = max(len(one), len(other))
-        return self.of_both(self.padded(one, q), self.padded(other, q))
+            return self.of_both(left, right)
+        q = max(len(left), len(right))
+        return self.of_both(self.padded(left, q), self.padded(right, q))
 
     def padded(self, fact: np.ndarray, q: int) -> np.ndarray:
-        """(q,) the fact where more labels are counted."""
-        more = q - len(fact)
-        return np.concatenate([fact, np.full(more, self.none, fact.dtype)]) if more else fact
+        """Return (q,) the fact where more labels are counted."""
+        added = q - len(fact)
+        if not added:
+            return fact
+        return np.concatenate([fact, np.full(added, self.none, fact.dtype)])
 
 
 def _first_problem(*problems: Any) -> Any:
     return min((p for p in problems if p), key=lambda p: p[1], default=None)
 
 
-SUM, LARGEST, SUMS, WEIGHTS = (
-    MergeRule(add),
-    MergeRule(max),
-    MergeRule(add, none=0),
-    MergeRule(add, none=0, in_units=True),
-)
+SUM = MergeRule(add)
+LARGEST = MergeRule(max)
+SUMS = MergeRule(add, none=0)  # by label
+WEIGHTS = MergeRule(add, none=0, in_units=True)  # by label
 
 
 def _fact(rule: MergeRule, default: Any = 0) -> Any:
-    """A field with its rule; a dtype for `default` is an empty array."""
+    """Make a field with its rule; a dtype for `default` is an empty array."""
     return field(
         default_factory=lambda: np.zeros(0, default) if isinstance(default, type) else default,
         metadata={"rule": rule},
@@ -137,54 +138,54 @@ class Profile:
 
     @cached_property
     def varying(self) -> np.ndarray:
-        """Indices of the features that are not constant."""
+        """Return the indices of the features that are not constant."""
         return np.flatnonzero(self.high > self.low)
 
     def only(self, features: np.ndarray) -> Profile:
-        """The same rows, of which every statistic reads the given features only: ascending indices
-        of varying ones."""
-        out = replace(self)
-        out.__dict__["varying"] = np.asarray(features)
-        return out
+        """Return the same rows, of which every statistic reads some features only.
+
+        `features`: ascending indices of varying ones."""
+        profile = replace(self)
+        profile.__dict__["varying"] = np.asarray(features)
+        return profile
 
     def over_all(self, values: np.ndarray) -> np.ndarray:
-        """(d,) `values` (v,) of the varying features, NaN for the others."""
-        out = np.full(self.d, np.nan)
-        out[self.varying] = values
-        return out
+        """Return (d,) `values` (v,) of the varying features, NaN for the others."""
+        of_all = np.full(self.d, np.nan)
+        of_all[self.varying] = values
+        return of_all
 
     def exponent_shift(self) -> np.ndarray | None:
-        """(d,) exponents of powers of two that take features beyond 2^±`REACH` back, one for all if
-        that will do; or None."""
-        exponent = np.frexp(np.maximum(np.abs(self.low), np.abs(self.high)))[1][self.varying]
-        top, bottom, out = (
-            exponent.max(initial=0),
-            exponent.min(initial=0),
-            np.zeros(self.d, np.int64),
-        )
-        if max(top, -bottom) <= REACH:
+        """Return (d,) exponents of powers of two that take features within 2^±`REACH`.
+
+        One for all if that will do. None where no feature is beyond."""
+        largest = np.maximum(np.abs(self.low), np.abs(self.high))
+        exponent = np.frexp(largest)[1][self.varying]
+        if max(exponent.max(initial=0), -exponent.min(initial=0)) <= REACH:
             return None
-        some = np.clip(exponent, -REACH, REACH) - exponent
-        one = some[np.argmax(np.abs(some))]
-        out[self.varying] = one if (np.abs(exponent + one) <= REACH).all() else some
-        out[np.flatnonzero(self.categories)] = 0
-        return out
+        shifts = np.clip(exponent, -REACH, REACH) - exponent
+        largest_shift = shifts[np.argmax(np.abs(shifts))]
+        one_will_do = (np.abs(exponent + largest_shift) <= REACH).all()
+        shift = np.zeros(self.d, np.int64)
+        shift[self.varying] = largest_shift if one_will_do else shifts
+        shift[np.flatnonzero(self.categories)] = 0
+        return shift
 
     def times(self, shift: np.ndarray) -> Profile:
-        """The profile of the rows whose feature j is multiplied by 2^`shift`[j]."""
-        low, high = np.ldexp(self.low, shift), np.ldexp(self.high, shift)
-        return replace(self, low=low, high=high, binary=self.binary & (shift == 0)).only(
-            self.varying
-        )
+        """Return the profile of the rows whose feature j is multiplied by 2^`shift`[j]."""
+        low = np.ldexp(self.low, shift)
+        high = np.ldexp(self.high, shift)
+        shifted = replace(self, low=low, high=high, binary=self.binary & (shift == 0))
+        return shifted.only(self.varying)
 
     @property
     def density(self) -> float:
-        """Share of the cells that are not zero."""
+        """Return the share of the cells that are not zero."""
         return self.nonzero / max(1, self.n * self.d)
 
     @property
     def weighted(self) -> bool:
-        """Whether rows have weights that are not all 1."""
+        """Return whether rows have weights that are not all 1."""
         return self.weight_exponent is not None
 
     @property
@@ -194,61 +195,61 @@ class Profile:
 
     @property
     def total(self) -> int:
-        """Rows, or the units of weight of all of them."""
+        """Return the rows, or the units of weight of all of them."""
         return self.weight if self.weighted else self.n
 
     @property
     def positive_total(self) -> np.ndarray:
-        """(q,) rows with the label, or their units of weight."""
+        """Return (q,) the rows with the label, or their units of weight."""
         return self.weight_positive if self.weighted else self.positive
 
     @property
     def label_mass(self) -> np.ndarray:
-        """(q,) the sum of the grades of each label over the rows, by weight: `positive_total` where
-        labels are 0 and 1."""
+        """Return (q,) the sum of the grades of each label over the rows, by weight.
+
+        It is `positive_total` where labels are 0 and 1."""
         if not self.graded:
             return self.positive_total
-        return np.ldexp(
-            (self.weight_grade if self.weighted else self.grade).astype(np.float64), -BITS
-        )
+        units = self.weight_grade if self.weighted else self.grade
+        return np.ldexp(units.astype(np.float64), -BITS)
 
     @property
     def label_varies(self) -> np.ndarray:
-        """(q,) whether a label has several values over the rows in which it is known."""
+        """Return (q,) whether a label has several values over the rows in which it is known."""
         varies = (self.positive > 0) & (self.positive < self.observed)
         return varies | (self.grade_high > self.grade_low) if self.graded else varies
 
     @property
     def unknown_total(self) -> np.ndarray:
-        """(q,) rows whose label is unknown, or their units of weight."""
-        return (
-            self.weight_unknown + self.weight_unlabelled
-            if self.weighted
-            else self.unknown + self.unlabelled
-        )
+        """Return (q,) the rows whose label is unknown, or their units of weight."""
+        if self.weighted:
+            return self.weight_unknown + self.weight_unlabelled
+        return self.unknown + self.unlabelled
 
     @property
     def observed_total(self) -> np.ndarray:
-        """(q,) rows whose label is known, or their units of weight."""
+        """Return (q,) the rows whose label is known, or their units of weight."""
         return self.total - self.unknown_total
 
     @property
     def observed(self) -> np.ndarray:
-        """(q,) rows in which the label is known."""
+        """Return (q,) the rows in which the label is known."""
         return self.n - self.unlabelled - self.unknown
 
     @property
     def has_unknown(self) -> bool:
-        """Whether some label of some row is unknown."""
+        """Return whether some label of some row is unknown."""
         return bool(self.unlabelled or self.unknown.any())
 
     @property
     def most_labelsets(self) -> int:
-        """How many distinct labelsets the rows whose labels are all known have at most; of graded
-        labels, rows of grades."""
+        """Return how many distinct labelsets the rows whose labels are all known have at most.
+
+        Of graded labels, rows of grades."""
         if self.labelsets:
             return self.labelsets
-        sets, most = 0, self.labelled + 1  # one more has no label
+        sets = 0
+        most = self.labelled + 1  # the one without labels
         for size in range(min(self.q, self.most_labels) + 1):
             sets += comb(self.q, size)
             if sets >= most or self.graded:
@@ -256,89 +257,87 @@ class Profile:
         return min(self.n, sets)
 
     def rows_bytes(self, rows: int) -> int:
-        """How many bytes so many rows have as blocks at most, headers and alignment of a block
-        aside."""
+        """Return the bytes of so many rows as blocks at most.
+
+        Headers and alignment of a block aside."""
         features = 12 * min(self.widest, self.d) + 4 if self.sparse else 8 * self.d
         labels = (6 if self.graded else 4) * self.most_labels + 4
         unknown = 4 * self.most_unknown + 4 + (8 if self.unlabelled else 0)
-        return min(rows, self.n) * (features + 8 + (8 if self.weighted else 0) + labels + unknown)
+        weight = 8 if self.weighted else 0
+        id = 8
+        return min(rows, self.n) * (features + id + weight + labels + unknown)
 
     def merge(self, other: Profile) -> Profile:
-        """The profile of both sets of rows together."""
+        """Return the profile of both sets of rows together."""
         if not other.n:
             return self if self.n or not other.problem else other
         if not self.n:
             return other
-        if self.d != other.d:  # a part that could not be read has d = 0 and says why
+        if self.d != other.d:  # a part that could not be read has d = 0 and a problem
             sizes = f"feature vectors of size {self.d} and of size {other.d}"
-            return Profile(
-                n=self.n + other.n,
-                problem=_first_problem(self.problem, other.problem) or (sizes, [], None),
-            )
-        left, right = self._comparable(other), other._comparable(self)
-        out = Profile(
-            **{
-                name: rule.merged(getattr(left, name), getattr(right, name))
-                for name, rule in RULES.items()
-            }
-        )
+            problem = _first_problem(self.problem, other.problem)
+            return Profile(n=self.n + other.n, problem=problem or (sizes, [], None))
+        left = self._comparable(other)
+        right = other._comparable(self)
+        facts = {
+            name: rule.merged(getattr(left, name), getattr(right, name))
+            for name, rule in RULES.items()
+        }
+        merged = Profile(**facts)
         small, large = sorted((self.declared_num_labels, other.declared_num_labels))
         if small and small != large:
-            told = f"some rows have {small} labels, others {large}; give all rows one length"
-            out.problem = out.problem or (told, [], None)
-        if out.weight_exponent is not None and out.weight >= MOST:
-            out.problem = out.problem or (TOO_FAR.format(2.0**out.weight_exponent), [], None)
-        return out
+            message = f"some rows have {small} labels, others {large}; give all rows one length"
+            merged.problem = merged.problem or (message, [], None)
+        if merged.weight_exponent is not None and merged.weight >= MOST:
+            message = TOO_FAR.format(2.0**merged.weight_exponent)
+            merged.problem = merged.problem or (message, [], None)
+        return merged
 
     def _comparable(self, other: Profile) -> Profile:
-        """The same facts with grades and weights where the other has some, in the finer unit."""
-        out = replace(self)
+        """Return the same facts with the grades and weights that the other has.
+
+        In the finer unit of both."""
+        facts = replace(self)
         if other.weight_exponent is not None:
             if self.weight_exponent is None:  # each row has the weight 1
-                out.weight_exponent, out.weight, out.heaviest = 0, self.n, 1
-                out.weight_positive, out.weight_unknown, out.weight_unlabelled = (
-                    self.positive,
-                    self.unknown,
-                    self.unlabelled,
-                )
-            out._use_unit(other.weight_exponent)
+                facts.weight_exponent = 0
+                facts.weight = self.n
+                facts.heaviest = 1
+                facts.weight_positive = self.positive
+                facts.weight_unknown = self.unknown
+                facts.weight_unlabelled = self.unlabelled
+            facts._use_unit(other.weight_exponent)
         if other.graded and not self.graded:
-            out.graded, out.grade, out.weight_grade = (
-                True,
-                out.positive << BITS,
-                out.weight_positive << BITS,
-            )
-            out.grade_low, out.grade_high = (
-                np.full(self.q, ONE),
-                np.where(self.positive > 0, ONE, 0),
-            )
-        return out
+            facts.graded = True
+            facts.grade = facts.positive << BITS
+            facts.weight_grade = facts.weight_positive << BITS
+            facts.grade_low = np.full(self.q, ONE)
+            facts.grade_high = np.where(self.positive > 0, ONE, 0)
+        return facts
 
     def _use_unit(self, exponent: int) -> None:
-        """Take weights in the finer unit 2^`exponent`; what is more than `MOST` is refused
-        anyhow."""
+        """Take weights in the finer unit 2^`exponent`; more than `MOST` is refused anyhow."""
         assert self.weight_exponent is not None
         shift = min(self.weight_exponent - exponent, 64)
-        if shift > 0:
-            self.weight_exponent = exponent
-            for name, rule in RULES.items():
-                if rule.in_units:
-                    value = getattr(self, name)
-                    setattr(
-                        self,
-                        name,
-                        value << shift if rule.none is not None else min(value << shift, MOST),
-                    )
+        if shift <= 0:
+            return
+        self.weight_exponent = exponent
+        for name, rule in RULES.items():
+            if rule.in_units:
+                value = getattr(self, name) << shift
+                if rule.none is None:
+                    value = min(value, MOST)
+                setattr(self, name, value)
 
     def with_labels(self, q: int) -> None:
-        """The first of `q` labels are those there were; no row has the others."""
+        """Count `q` labels, of which no row has the added ones."""
         for name, rule in RULES.items():
             if rule.none is not None and q > self.q:
                 setattr(self, name, rule.padded(getattr(self, name), q))
         self.q = max(q, self.q)
 
     def without_weights_of_one(self) -> None:
-        """Weights that are all 1 are none."""
+        """Forget weights that are all 1."""
         if self.weight_exponent == 0 and self.weight == self.n and self.heaviest == 1:
             self.weight_exponent = None
 
@@ -352,90 +351,87 @@ class Profile:
         return Profile(**facts)
 
 
-RULES: dict[str, MergeRule] = {each.name: each.metadata["rule"] for each in fields(Profile)}
-Ranges = tuple[
-    dict[str, Any], np.ndarray
-]  # facts about the features of a block; (n,) features that are not zero in each row
+RULES: dict[str, MergeRule] = {fact.name: fact.metadata["rule"] for fact in fields(Profile)}
+# facts about the features of a block; (n,) features that are not zero in each row
+Ranges = tuple[dict[str, Any], np.ndarray]
 
 
 def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
     n, d = x.shape
     in_row = np.diff(x.indptr).astype(np.int64)
-    if (
-        x.dtype == np.uint8 and x.nnz and x.data.min() == 1 == x.data.max()
-    ):  # the column of a one does not matter then
+    small = x.dtype == np.uint8 and x.nnz > 0
+    if small and x.data.min() == 1 == x.data.max():  # counts of the columns are enough then
         counts = np.bincount(x.indices, minlength=d).astype(np.int64)
-        low, high = (counts == n).astype(float), (counts > 0).astype(float)
-        return {
-            "low": low,
-            "high": high,
+        facts = {
+            "low": (counts == n).astype(float),
+            "high": (counts > 0).astype(float),
             "binary": np.ones(d, bool),
             "nonzero": x.nnz,
             "stored": counts,
-        }, in_row
+        }
+        return facts, in_row
     columns = x.tocsc()
-    low, high, binary = np.zeros(d), np.zeros(d), np.ones(d, bool)
+    low = np.zeros(d)
+    high = np.zeros(d)
+    binary = np.ones(d, bool)
     counts = np.diff(columns.indptr)
     filled = np.flatnonzero(counts)
     if len(filled):
         starts = columns.indptr[filled]
         low[filled] = np.minimum.reduceat(columns.data, starts)
         high[filled] = np.maximum.reduceat(columns.data, starts)
-        binary[filled] = np.logical_and.reduceat((columns.data == 1) | (columns.data == 0), starts)
+        is_binary = (columns.data == 1) | (columns.data == 0)
+        binary[filled] = np.logical_and.reduceat(is_binary, starts)
         partial = filled[counts[filled] < n]  # the zeros that are not stored count too
         low[partial] = np.minimum(low[partial], 0)
         high[partial] = np.maximum(high[partial], 0)
-    nonzero = int(np.count_nonzero(x.data))
-    return {
+    facts = {
         "low": low,
         "high": high,
         "binary": binary,
-        "nonzero": nonzero,
+        "nonzero": int(np.count_nonzero(x.data)),
         "stored": counts.astype(np.int64),
-    }, in_row
+    }
+    return facts, in_row
 
 
 def _ranges_of_dense(x: np.ndarray) -> Ranges:
     n, d = x.shape
-    low, high = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
+    low = x.min(axis=0).astype(float)
+    high = x.max(axis=0).astype(float)
     binary = (low >= 0) & (high <= 1)
     if x.dtype != np.uint8:
-        ends = ((low == 0) | (low == 1)) & ((high == 0) | (high == 1))
-        binary &= ends
-        some = np.flatnonzero(binary)
-        if len(some):
-            part = x[:, some] if len(some) < d else x
-            binary[some] = ((part == 0) | (part == 1)).all(axis=0)
+        binary &= (low == 0) | (low == 1)
+        binary &= (high == 0) | (high == 1)
+        candidates = np.flatnonzero(binary)
+        if len(candidates):
+            part = x[:, candidates] if len(candidates) < d else x
+            binary[candidates] = ((part == 0) | (part == 1)).all(axis=0)
+            del part
     filled = x != 0
     nonzero = int(np.count_nonzero(filled))  # of numbers it takes thrice as long
     if nonzero < THIN * x.size:
-        stored, in_row = filled.sum(axis=0), filled.sum(axis=1)
+        stored = filled.sum(axis=0)
+        in_row = filled.sum(axis=1)
     else:  # counted exactly only where it can matter: dense rows are counted in full tables
-        stored, in_row = np.full(d, n, np.int64), np.full(n, d, np.int64)
-    return {
-        "low": low,
-        "high": high,
-        "binary": binary,
-        "nonzero": nonzero,
-        "stored": stored,
-    }, in_row
+        stored = np.full(d, n, np.int64)
+        in_row = np.full(n, d, np.int64)
+    facts = {"low": low, "high": high, "binary": binary, "nonzero": nonzero, "stored": stored}
+    return facts, in_row
 
 
 def profile_block(block: Block, width: int) -> Profile:
-    """The profile of one block whose rows tell `width` labels (0: not told)."""
+    """Return the profile of one block whose rows declare `width` labels (0: none)."""
     features, in_row = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
-    labels, unlabelled, (of_unknown, unknown) = (
-        np.diff(block.label_indptr),
-        block.unlabelled_rows(),
-        block.unknown_entries(),
-    )
-    unknown_labels = np.bincount(of_unknown, minlength=block.n)
+    labels = np.diff(block.label_indptr)
+    unlabelled = block.unlabelled_rows()
+    rows_of_unknown, unknown = block.unknown_entries()
+    unknown_labels = np.bincount(rows_of_unknown, minlength=block.n)
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
 
     def by_label(entries: np.ndarray, amounts: np.ndarray | None = None) -> np.ndarray:
-        return np.bincount(entries, amounts, minlength=q).astype(
-            np.int64
-        )  # amounts: whole numbers, together below 2⁵³
+        # amounts: whole numbers, together below 2⁵³
+        return np.bincount(entries, amounts, minlength=q).astype(np.int64)
 
     profile = Profile(
         n=block.n,
@@ -457,26 +453,28 @@ def profile_block(block: Block, width: int) -> Profile:
         **features,
     )
     if block.grades is not None and (block.grades != ONE).any():
-        label, units = block.label_indices, block.grade_units()
-        profile.graded, profile.grade = True, by_label(label, units)
-        profile.grade_low, profile.grade_high = np.full(q, ONE), np.zeros(q, np.int64)
+        label = block.label_indices
+        units = block.grade_units()
+        profile.graded = True
+        profile.grade = by_label(label, units)
+        profile.grade_low = np.full(q, ONE)
+        profile.grade_high = np.zeros(q, np.int64)
         np.minimum.at(profile.grade_low, label, units)
         np.maximum.at(profile.grade_high, label, units)
     if block.weights is not None:
-        profile.weight_exponent = exponent = exponent_of(block.weights)
+        exponent = exponent_of(block.weights)
+        profile.weight_exponent = exponent
         with np.errstate(over="ignore"):
             profile.weight = int(min(np.ldexp(block.weights, -exponent).sum(), MOST))
-        mass = (
-            in_units(block.weights, exponent)
-            if profile.weight < MOST
-            else np.zeros(block.n, np.int64)
-        )
-        if profile.weight >= MOST:
+        if profile.weight < MOST:
+            mass = in_units(block.weights, exponent)
+        else:
+            mass = np.zeros(block.n, np.int64)
             profile.problem = (TOO_FAR.format(2.0**exponent), [], None)
         profile.heaviest = int(mass.max(initial=0))
         of_entries = mass[block.label_rows()]
         profile.weight_positive = by_label(block.label_indices, of_entries)
-        profile.weight_unknown = by_label(unknown, mass[of_unknown])
+        profile.weight_unknown = by_label(unknown, mass[rows_of_unknown])
         profile.weight_unlabelled = int(mass[unlabelled].sum())
         if profile.graded:
             profile.weight_grade = np.zeros(q, np.int64)

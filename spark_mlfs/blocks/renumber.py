@@ -29,7 +29,7 @@ _KEY = re.compile(r"share the row id (-?\d+);")
 
 
 def with_row_value(error: DataError, packed: Packed) -> DataError:
-    """The error of `with_unique_ids` naming the id as it stands in the user's column."""
+    """Return the error of `with_unique_ids` with the id as it stands in the user's column."""
     key = _KEY.search(str(error))
     if key is None or packed.source is None:
         return error
@@ -40,8 +40,9 @@ def with_row_value(error: DataError, packed: Packed) -> DataError:
 
 
 def identified(packed: Packed) -> Packed:
-    """The packed data with ids that no two rows share, worked out once: one job where no row
-    repeats."""
+    """Return the packed data with ids that no two rows share.
+
+    They are worked out once: one job where no row repeats."""
     if packed.unique:
         return packed
     if not packed.memo:
@@ -53,9 +54,11 @@ def identified(packed: Packed) -> Packed:
 
 
 def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
-    """The frame of blocks with unique ids, whether it was persisted for that, the jobs, whether
-    blocks were shuffled. It depends on which rows are in a partition, not on their blocks: after
-    the loss of an executor rows may come in another order."""
+    """Return the frame of blocks with unique ids, and how it was made.
+
+    Whether it was persisted for that, the jobs, whether blocks were shuffled. It depends on which
+    rows are in a partition, not on their blocks: after the loss of an executor rows may come in
+    another order."""
     parts = max(2, packed.profile.partitions)
     blocks = packed.frame.where("block is not null").select(
         F.spark_partition_id().alias("part"), "number", "block"
@@ -64,47 +67,42 @@ def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
         partial(spread_ids, buckets=parts), "bucket bigint, part int, ids binary"
     )
     shared = ids.repartition(parts, "bucket").mapInArrow(shared_ids, "part int, shared binary")
-    kept = persist(shared)
+    shared_persisted = persist(shared)
     try:
         size = collected(shared.agg(F.sum(F.length("shared")).alias("size")))[0].size
         if not size:
             return packed.frame, False, 1, False
-        beside, known = blocks, dict[int, list[bytes]]() if size <= SHARED_BYTES else None
-        if known is not None:
-            for row in collected(shared):
-                known.setdefault(row.part, []).append(bytes(row.shared))
-        else:
-            first = shared.select(
-                "part", F.lit(-1).cast("bigint").alias("number"), F.col("shared").alias("block")
-            )
-            beside = (
+        known: Known = None
+        shuffled = size > SHARED_BYTES
+        if shuffled:
+            number = F.lit(-1).cast("bigint").alias("number")
+            first = shared.select("part", number, F.col("shared").alias("block"))
+            blocks = (
                 blocks.unionByName(first)
                 .repartition(parts, "part")
                 .sortWithinPartitions("part", "number")
             )
+        else:
+            known = {}
+            for row in collected(shared):
+                known.setdefault(row.part, []).append(bytes(row.shared))
         if packed.profile.named_ids:
-            _refuse_different(
-                beside.mapInArrow(
-                    partial(hash_duplicates, known=known), "id bigint, content bigint"
-                ),
-                packed,
-            )
-        frame, shuffled = (
-            beside.mapInArrow(partial(renumbered, known=known), BLOCK_SCHEMA),
-            beside is not blocks,
-        )
+            hashed = partial(hash_duplicates, known=known)
+            contents = blocks.mapInArrow(hashed, "id bigint, content bigint")
+            _refuse_different(contents, packed)
+        frame = blocks.mapInArrow(partial(renumbered, known=known), BLOCK_SCHEMA)
         persisted = persist(frame)
         if shuffled:
-            with worker_errors():  # while what it is made of is there
+            with worker_errors():  # while the shared ids are there
                 frame.where("block is null").count()
         return frame, persisted, 2 + packed.profile.named_ids, shuffled
     finally:
-        if kept:
+        if shared_persisted:
             shared.unpersist()
 
 
 def _refuse_different(contents: DataFrame, packed: Packed) -> None:
-    """`DataError` where rows that differ share an id of the user's."""
+    """Raise `DataError` where rows that differ share an id of the user's."""
     several = (
         contents.groupBy("id")
         .agg(F.min("content").alias("low"), F.max("content").alias("high"))
@@ -116,16 +114,15 @@ def _refuse_different(contents: DataFrame, packed: Packed) -> None:
 
 
 def spread_ids(batches: Batches, buckets: int) -> Batches:
-    """The ids of each block, cut by their hash: equal ids meet in one bucket."""
+    """Yield the ids of each block, cut by their hash: equal ids meet in one bucket."""
     for part, data in numbered_cells(batches, "part"):
         ids = Block.decode(data).ids
         bucket = (mix(ids, OCCURRENCE) % np.uint64(buckets)).astype(np.int64)
         order = np.argsort(bucket, kind="stable")
         edges = np.searchsorted(bucket[order], np.arange(buckets + 1))
         occupied = np.flatnonzero(np.diff(edges))
-        cells = pa.array(
-            [ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()
-        )
+        parts_of_ids = [ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied]
+        cells = pa.array(parts_of_ids, pa.binary())
         places = {
             "bucket": pa.array(occupied, pa.int64()),
             "part": pa.array([part] * len(occupied), pa.int32()),
@@ -134,8 +131,9 @@ def spread_ids(batches: Batches, buckets: int) -> Batches:
 
 
 def shared_ids(batches: Batches) -> Batches:
-    """For every partition the ids that other rows have, too: how many of its rows, and of earlier
-    partitions', have each."""
+    """Yield for every partition the ids that other rows have, too.
+
+    With each how many rows of the partition, and of earlier ones, have it."""
     of_part: dict[int, list[np.ndarray]] = {}
     for part, data in numbered_cells(batches, "part", "ids"):
         of_part.setdefault(part, []).append(np.frombuffer(bytes(data), np.int64))
@@ -147,75 +145,91 @@ def shared_ids(batches: Batches) -> Batches:
         return
     shared = np.unique(ids[times > 0])
     ends = np.cumsum([len(p) for p in parts])
-    for part, mine, end in zip(owners, parts, ends, strict=True):
-        own, first, count = np.unique(mine, return_index=True, return_counts=True)
-        here = np.flatnonzero(np.isin(own, shared, assume_unique=True))
-        if len(here):
-            earlier = times[end - len(mine) + first[here]]
-            state = encode(
-                {"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier}
-            )
-            yield pa.RecordBatch.from_pydict(
-                {"part": pa.array([part], pa.int32()), "shared": binary_array(state)}
-            )
+    for part, ids_of_part, end in zip(owners, parts, ends, strict=True):
+        distinct, first, count = np.unique(ids_of_part, return_index=True, return_counts=True)
+        repeated = np.flatnonzero(np.isin(distinct, shared, assume_unique=True))
+        if not len(repeated):
+            continue
+        state = encode(
+            {
+                "ids": distinct[repeated],
+                "count": count[repeated].astype(np.int64),
+                "earlier": times[end - len(ids_of_part) + first[repeated]],
+            }
+        )
+        yield pa.RecordBatch.from_pydict(
+            {"part": pa.array([part], pa.int32()), "shared": binary_array(state)}
+        )
 
 
-Known = (
-    dict[int, list[bytes]] | None
-)  # the shared ids of each partition; None where they are block -1 of the partition
+# the shared ids of each partition; None where they are block -1 of the partition
+Known = dict[int, list[bytes]] | None
 
 
-def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, SharedIds | None]]:
-    """Every block with its number and the shared ids of its partition, the same object for all of
-    them."""
+def _with_shared_ids(
+    batches: Batches, known: Known
+) -> Iterator[tuple[int, Block, SharedIds | None]]:
+    """Yield every block with its number and the shared ids of its partition.
+
+    These are the same object for all blocks of a partition."""
     states: list[bytes] = []
-    part, shared = None, None
+    current = None
+    shared = None
     for batch in batches:
-        parts, numbers = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-        for own, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
-            if own != part:
-                part, shared, states = own, None, list((known or {}).get(own, ()))
+        parts = batch.column(0).to_pylist()
+        numbers = batch.column(1).to_pylist()
+        for part, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
+            if part != current:
+                current = part
+                shared = None
+                states = list((known or {}).get(part, ()))
             if number < 0:
                 states.append(bytes(data))
                 continue
             if states:
-                shared, states = SharedIds.of(states), []
+                shared = SharedIds.of(states)
+                states = []
             yield number, Block.decode(data), shared
 
 
 @dataclass
 class SharedIds:
-    """The shared ids (m,) of a partition, ascending: how many rows of it, and of earlier ones, have
-    each; how many were `met`."""
+    """The shared ids (m,) of a partition, ascending.
+
+    `count` rows of it have each, and `earlier` rows of earlier ones; `renamed` of them have their
+    new ids."""
 
     ids: np.ndarray
     count: np.ndarray
     earlier: np.ndarray
-    met: np.ndarray
+    renamed: np.ndarray
 
     @staticmethod
     def of(cells: list[bytes]) -> SharedIds:
         states = [decode(data) for data in cells]
-        ids, count, earlier = (
-            np.concatenate([s[name] for s in states]) for name in ("ids", "count", "earlier")
-        )
+        ids = np.concatenate([state["ids"] for state in states])
+        count = np.concatenate([state["count"] for state in states])
+        earlier = np.concatenate([state["earlier"] for state in states])
         order = np.argsort(ids)
         return SharedIds(ids[order], count[order], earlier[order], np.zeros(len(ids), np.int64))
 
     def renumbered(self, ids: np.ndarray) -> np.ndarray:
-        """Ids (n,) of rows of the partition that no other row has."""
-        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
-        rows = np.flatnonzero(self.ids[at] == ids)
-        here = occurrences(ids[rows])
-        times = self.earlier[at[rows]] + self.met[at[rows]] + (0 if here is None else here)
-        self.met += np.bincount(at[rows], minlength=len(self.ids))
-        out = ids.copy()
-        out[rows] = occurrence_ids(ids[rows], times)
-        return out
+        """Return ids (n,) of rows of the partition that no other row has."""
+        positions = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        rows = np.flatnonzero(self.ids[positions] == ids)
+        shared = positions[rows]
+        times = self.earlier[shared] + self.renamed[shared]
+        within = occurrences(ids[rows])
+        if within is not None:
+            times = times + within
+        self.renamed += np.bincount(shared, minlength=len(self.ids))
+        unique = ids.copy()
+        unique[rows] = occurrence_ids(ids[rows], times)
+        return unique
 
     def check(self) -> None:
-        """`DataError` where the rows that were renumbered are not those that were counted."""
-        if (self.met != self.count).any():
+        """Raise `DataError` where the rows that were renumbered are not those that were counted."""
+        if (self.renamed != self.count).any():
             raise DataError(
                 "the data changed while they were read (another reading gave other rows): write "
                 "them down first"
@@ -223,9 +237,9 @@ class SharedIds:
 
 
 def renumbered(batches: Batches, known: Known) -> Batches:
-    """Blocks with the ids of their rows made unique."""
+    """Yield blocks with the ids of their rows made unique."""
     last: SharedIds | None = None
-    for number, block, shared in _beside(batches, known):
+    for number, block, shared in _with_shared_ids(batches, known):
         if last is not None and shared is not last:
             last.check()
         last = shared
@@ -237,9 +251,10 @@ def renumbered(batches: Batches, known: Known) -> Batches:
 
 
 def hash_duplicates(batches: Batches, known: Known) -> Batches:
-    """Id and content hash of every row whose id another row has, too."""
-    for _, block, shared in _beside(batches, known):
-        rows = block.take(np.flatnonzero(np.isin(block.ids, [] if shared is None else shared.ids)))
+    """Yield id and content hash of every row whose id another row has, too."""
+    for _, block, shared in _with_shared_ids(batches, known):
+        repeated = np.zeros(block.n, bool) if shared is None else np.isin(block.ids, shared.ids)
+        rows = block.take(np.flatnonzero(repeated))
         yield pa.RecordBatch.from_pydict(
             {"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))}
         )

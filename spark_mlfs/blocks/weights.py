@@ -23,7 +23,7 @@ TOO_FAR = (
 
 
 def fixed(weights: np.ndarray) -> np.ndarray:
-    """The weights as they are counted, float64."""
+    """Return the weights as they are counted, float64."""
     weights = np.asarray(weights, np.float64)
     mantissa, exponent = np.frexp(weights)
     rounded = np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS)
@@ -31,38 +31,39 @@ def fixed(weights: np.ndarray) -> np.ndarray:
 
 
 def exponent_of(weights: np.ndarray) -> int:
-    """The largest e such that 2^e divides all of some fixed-point weights above 0, e ≤ 0 unless all
-    are `LARGE`."""
+    """Return the largest e such that 2^e divides all of some fixed-point weights above 0.
+
+    e ≤ 0 unless all are `LARGE`."""
     fractions = weights if (weights >= LARGE).all() else weights[weights != np.rint(weights)]
     if not len(fractions):
         return 0 if len(weights) else 1 << 10  # no weights have any unit
     mantissa, exponent = np.frexp(fractions)
-    whole = np.ldexp(mantissa, BITS).astype(np.int64)
-    trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    significand = np.ldexp(mantissa, BITS).astype(np.int64)
+    lowest_bit = (significand & -significand).astype(np.float64)
+    trailing = np.frexp(lowest_bit)[1] - 1
     return int((exponent - BITS + trailing).min())
 
 
 def in_units(weights: np.ndarray, exponent: int) -> np.ndarray:
-    """(n,) int64 fixed-point weights in units of 2^exponent."""
+    """Return (n,) int64 fixed-point weights in units of 2^exponent."""
     return np.ldexp(weights, -exponent).astype(np.int64)
 
 
 def wrong_weight(weights: np.ndarray, absent: np.ndarray | None = None) -> tuple[str, int] | None:
-    """Return the problem of the first weight that cannot be used, and its place; `absent` says
-    which are null."""
+    """Return the problem of the first weight that cannot be used, and its position.
+
+    `absent` (n,): whether weights are null."""
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if not len(bad):
         return None
-    at = int(bad[0])
-    told = (
-        "null"
-        if absent is not None and absent[at]
-        else "missing (NaN)"
-        if np.isnan(weights[at])
-        else f"{weights[at]:g}"
+    position = int(bad[0])
+    value = f"{weights[position]:g}"
+    if np.isnan(weights[position]):
+        value = "missing (NaN)"
+    if absent is not None and absent[position]:
+        value = "null"
+    message = (
+        f"its weight is {value}; weights are finite numbers of 0 or more: correct it, or drop the "
+        "row"
     )
-    return (
-        f"its weight is {told}; weights are finite numbers of 0 or more: correct it, or drop the "
-        "row",
-        at,
-    )
+    return message, position

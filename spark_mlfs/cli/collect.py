@@ -107,7 +107,7 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     check_memory(frame, spark)
     grades = data.grades()
     with stages.stage("prepare"):
-        rows = packed(frame, spark, grades, some=True)
+        rows = packed(frame, spark, grades, partial_rows=True)
     row_settings: dict[str, Any] = {
         "weights": WEIGHT in frame.columns,
         "graded": grades is not None and not grades.cuts,

@@ -11,11 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
-from ..blocks.arrays import kind_of
 from ..blocks.block import Block, WrongRow
 from ..blocks.folds import ByLabelset, Hashed, Listed, Split, positives
 from ..blocks.labels import LabelSource, label_source, read_labels
 from ..blocks.pack import check_column
+from ..blocks.tables import kind_of
 from ..errors import DataError, worker_errors
 from ..frames.frame import Batches, kinds_of
 from ..frames.names import quoted
@@ -200,7 +200,7 @@ def _label_blocks(source: LabelSource, batches: Iterable[pa.RecordBatch]) -> Ite
             try:
                 fields, _ = read_labels(batch.column(0), source)
             except WrongRow as wrong:
-                raise DataError(f"row {ids[wrong.row]}: {wrong.what}") from None
+                raise DataError(f"row {ids[wrong.row]}: {wrong.message}") from None
             yield Block(np.zeros((len(ids), 0)), ids, **fields)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..adapters.tags import best_labels, check_choice
-from ..blocks.arrays import features_of, wrong_value
 from ..blocks.codec import State
+from ..blocks.tables import features_of, wrong_value
 from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError
 from ..extract import EXTRACTORS

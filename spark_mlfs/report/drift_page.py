@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ..adapters.arrays import memory_of
-from ..blocks.arrays import kind_of, pack_arrays
+from ..blocks.arrays import pack_arrays
 from ..blocks.dataset import Dataset
 from ..blocks.pack import pack
+from ..blocks.tables import kind_of
 from ..errors import ParameterError
 from ..kernels.missing import MISSING
 from ..markup import number, render

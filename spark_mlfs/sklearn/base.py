@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from .. import params as spec
 from ..adapters.classes import EntryEstimator
 from ..adapters.docstrings import Spelling, snake
-from ..blocks.arrays import Labelled, features_of, pack_arrays, wrong_value
+from ..blocks.arrays import pack_arrays
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
+from ..blocks.table_labels import Labelled
+from ..blocks.tables import features_of, wrong_value
 from ..frames.frame import MEMORY
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix

@@ -17,8 +17,9 @@ from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
 from ..adapters.classes import EstimatorClasses, Fit, Learner
 from ..adapters.docstrings import ROWS
-from ..blocks.arrays import COLLECTIONS, Labelled, aligned, are_tags, kind_of
 from ..blocks.codec import State
+from ..blocks.table_labels import COLLECTIONS, Labelled, are_tags
+from ..blocks.tables import aligned, kind_of
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
 from ..engine.base import one_thread

@@ -27,7 +27,7 @@ from ..adapters.arrays import (
 )
 from ..adapters.classes import EstimatorClasses
 from ..adapters.docstrings import ROWS, takes_settings
-from ..blocks.arrays import features_of, kind_of, wrong_value
+from ..blocks.tables import features_of, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frames.frame import MEMORY
 from ..kernels.missing import MISSING, filled

@@ -97,11 +97,11 @@ def collect(
 
         row_id = ID if ID in data.columns else None
         columns = (FEATURES, labels or LABELS, row_id)
-        rows: Dataset = pack(data, *columns, weight=sample_weight, grades=grades, some=True)
+        rows: Dataset = pack(data, *columns, weight=sample_weight, grades=grades, partial_rows=True)
         budgets = Budgets()
     else:
         refuse_mean(missing)
-        rows, _ = pack_arrays(data, labels, sample_weight, grades, None, missing, some=True)
+        rows, _ = pack_arrays(data, labels, sample_weight, grades, None, missing, partial_rows=True)
     with rows:
         part = CollectedPart(name, now(), "", [], [], rows.profile)
         return collected(rows, needs, like, part, reading, budgets, pairs_of)

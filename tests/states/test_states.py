@@ -573,7 +573,7 @@ def test_rows_are_left_as_they_are():
     first = states.collect(
         pd.DataFrame(X.toarray()[:, ::-1], columns=[f"x{j}" for j in range(D)][::-1]), Y, "ridge"
     )
-    rows = pack_arrays(X, Y, some=True)[0]
+    rows = pack_arrays(X, Y, partial_rows=True)[0]
     before, told = rows.blocks[0].x.copy(), {"weights": False, "graded": False}
     for name in "ab":
         collected_of(
