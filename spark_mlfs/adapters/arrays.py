@@ -41,53 +41,39 @@ _OURS |= {"on the driver": "in this process", "one worker process": "this proces
 
 
 def in_arrays(kind: str, name: str, value: str | None) -> str:
-    """A mark of a message as Python names it; `errors.Spelling`."""
+    """Spell a mark of a message as Python names it; `errors.Spelling`."""
     return in_python(kind, _OURS.get(name, name), value)
 
 
-def _selection() -> tuple[Parameter, ...]:
-    """The settings of a selection, named and spelled as in Python; a default None stands for what
-    the mode has."""
-    out = []
-    for p in modes.parameters():
-        if p.name in modes.GENERAL and modes.SETTINGS[p.name].of_models:
-            continue
-        constraint, default, doc = p.constraint, p.default, p.doc
-        if p.name == "selection_mode":
-            constraint, default = (
-                Choice(tuple(COUNT if mode == modes.DEFAULT else mode for mode in modes.MODES)),
-                COUNT,
-            )
-        elif p.name == COUNT:
-            constraint, default, doc = (
-                Optional(p.constraint),
-                None,
-                f"{doc}; None: {p.default}, or all where there are fewer",
-            )
-        elif any(modes.SETTINGS[p.name].other_levels):
-            constraint, default, doc = (
-                Optional(p.constraint),
-                None,
-                doc.replace(" unless set", "") + f"; None: {p.default:g}",
-            )
-        out.append(Parameter(p.name, default, constraint, doc))
-    return tuple(out)
+def _in_python(p: Parameter) -> Parameter:
+    """Name and spell a setting of `modes` as in Python.
+
+    A default of None stands for the default of the mode."""
+    if p.name == "selection_mode":
+        names = tuple(COUNT if mode == modes.DEFAULT else mode for mode in modes.MODES)
+        return Parameter(p.name, COUNT, Choice(names), p.doc)
+    if p.name == COUNT:
+        doc = f"{p.doc}; None: {p.default}, or all where there are fewer"
+        return Parameter(p.name, None, Optional(p.constraint), doc)
+    if modes.SETTINGS[p.name].other_levels:
+        doc = p.doc.replace(" unless set", "") + f"; None: {p.default:g}"
+        return Parameter(p.name, None, Optional(p.constraint), doc)
+    return p
 
 
-SELECTION, CONSTRAINTS, GRADING = _selection(), constraints.PARAMETERS, SETTINGS
-ON_SUMS = (
-    SCREEN,
-    *CONSTRAINTS,
-    *(p for p in SELECTION if p.name in modes.GENERAL),
-    MEMORY,
-)  # settings of `states.rank`
+_OF_MODELS = {name for name in modes.GENERAL if modes.SETTINGS[name].of_models}
+SELECTION = tuple(_in_python(p) for p in modes.parameters() if p.name not in _OF_MODELS)
+CONSTRAINTS = constraints.PARAMETERS
+GRADING = SETTINGS
+# settings of `states.rank`
+ON_SUMS = (SCREEN, *CONSTRAINTS, *(p for p in SELECTION if p.name in modes.GENERAL), MEMORY)
 ON_ROWS = (*ON_SUMS, *GRADING, MISSING)  # and of `rank`
 
 
 def request_of(
     method: str, parameters: Mapping[str, Any], values: Mapping[str, Any]
 ) -> pipeline.Request:
-    """The request that the values of `SELECTION`, `SCREEN` and `CONSTRAINTS` describe."""
+    """Make the request of the values of `SELECTION`, `SCREEN` and `CONSTRAINTS`."""
     cut = Cut.of(spec.check(SELECTION, {p.name: values[p.name] for p in SELECTION}, "a selection"))
     screen = SCREEN.accept(values["screen"])
     return pipeline.Request.of(
@@ -109,9 +95,11 @@ def rank(
     label_delimiter: str | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name,
-    score and relevance, best first. No Spark. Of a greedy method score is the gain at the pick and
-    relevance what the feature is worth alone; of others both are the method's score.
+    """Rank the features of a table by a method and return the `k` best, without Spark.
+
+    A pandas frame of rank (from 1), index, name, score and relevance, best first. Of a greedy
+    method score is the gain at the pick and relevance what the feature is worth alone; of others
+    both are the method's score.
 
     Parameters
     ----------
@@ -164,7 +152,7 @@ def rank(
     """
     request, settings = request_and_settings(method, k, method_params, parameters, ON_ROWS)
     grades = grades_of(settings, request, sample_weight is not None)
-    held, _ = pack_arrays(
+    rows, _ = pack_arrays(
         X,
         Y,
         sample_weight,
@@ -174,7 +162,7 @@ def rank(
         request.takes_codes,
         ids=row_ids,
     )
-    result = selected(held, request, settings["memory_bytes"])
+    result = selected(rows, request, settings["memory_bytes"])
     if result.why_none is not None:
         warnings.warn(result.why_none, stacklevel=3)
     return result.kept.reset_index(drop=True)
@@ -184,51 +172,54 @@ def request_and_settings(
     method: str,
     k: Any,
     method_params: Mapping[str, Any] | None,
-    given: Mapping[str, Any],
+    keywords: Mapping[str, Any],
     table: Sequence[Parameter],
 ) -> tuple[pipeline.Request, dict[str, Any]]:
-    """The request that the arguments of `rank` make, and the values of the settings of a `table`;
-    what else is `given` are parameters of the method."""
-    settings = {p.name: given.get(p.name, p.default) for p in table}
-    own = {
-        **(method_params or {}),
-        **{name: value for name, value in given.items() if name not in settings},
-    }
-    for name in own.keys() - {
-        name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)
-    }:
+    """Return the request of the arguments of `rank`, and the values of the settings of a `table`.
+
+    Other `keywords` are parameters of the method."""
+    settings = {p.name: keywords.get(p.name, p.default) for p in table}
+    parameters = dict(method_params or {})
+    parameters |= {name: value for name, value in keywords.items() if name not in settings}
+    known = type(METHODS.create(method)).parameters
+    for name in parameters.keys() - {name for p in known for name in (p.name, p.camel)}:
         for near in get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1):
-            meant = near.replace(COUNT, "k")
+            argument = near.replace(COUNT, "k")
             raise ParameterError(
-                f"method {method!r} has no parameter {name!r}; did you mean {meant!r} of rank?"
+                f"method {method!r} has no parameter {name!r}; did you mean {argument!r} of rank?"
             )
     general = {name: p.accept(settings.get(name, p.default)) for name, p in modes.GENERAL.items()}
-    held_to, cut = Constraints.of(settings), Cut(K.accept(k), at_most=True, general=general)
-    return pipeline.Request.of(
-        method, own, screen=SCREEN.accept(settings["screen"]), constraints=held_to, cut=cut
-    ), settings
+    request = pipeline.Request.of(
+        method,
+        parameters,
+        screen=SCREEN.accept(settings["screen"]),
+        constraints=Constraints.of(settings),
+        cut=Cut(K.accept(k), at_most=True, general=general),
+    )
+    return request, settings
 
 
 def grades_of(
     values: Mapping[str, Any], request: pipeline.Request, weighted: bool
 ) -> Grades | None:
-    """How grades are read, by the values of `GRADING`; `ParameterError` where the request takes
-    none, or no `weighted` rows."""
+    """Return how grades are read, by the values of `GRADING`.
+
+    Raises `ParameterError` where the request takes no grades, or no `weighted` rows."""
     grades = Grades.of(values)
     pipeline.check_rows([request], weighted, grades is not None and not grades.cuts)
     return grades
 
 
 def selected(
-    held: Dataset, request: pipeline.Request, memory_bytes: int | None = None
+    rows: Dataset, request: pipeline.Request, memory_bytes: int | None = None
 ) -> pipeline.Result:
-    """The result of a request on rows, or sums of rows, of this process."""
+    """Return the result of a request on rows, or sums of rows, of this process."""
     memory = memory_of(memory_bytes)
-    (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)
+    (result,) = pipeline.rank(rows, [request], driver_bytes=memory, worker_bytes=memory)
     return result
 
 
-def memory_of(asked: int | None) -> int:
-    """Bytes that a fit may take."""
-    asked = MEMORY.accept(asked)
-    return max(1 << 30, default_memory()) if asked is None else asked
+def memory_of(memory_bytes: int | None) -> int:
+    """Return the bytes that a fit may take."""
+    memory_bytes = MEMORY.accept(memory_bytes)
+    return max(1 << 30, default_memory()) if memory_bytes is None else memory_bytes

@@ -115,7 +115,7 @@ class Learned(Fitted):
             self.numFeatures,
             self.places_in(slots, column),
             self.fill(),
-            self.names_told(np.arange(self.numFeatures)),
+            self.names_for_messages(np.arange(self.numFeatures)),
         )
 
     def places_in(self, slots: Sequence[str] | None, column: str) -> np.ndarray | None:

@@ -1,5 +1,4 @@
-"""NumPy functions of rows as functions of Arrow arrays, for either engine: which features are read,
-and what becomes of them."""
+"""NumPy functions of rows as functions of Arrow arrays, for either engine."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 
 
 def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> str | None:
-    """Return the first mismatch between the names `slots` and the features names[indices] of
-    `names`, if there is one."""
+    """Describe the first mismatch between the names `slots` and the features names[indices]."""
     known = set(slots)
     missing = [names[i] for i in indices if names[i] not in known]
     if missing:
@@ -36,33 +34,30 @@ def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> s
             "give it the training features"
         )
     trained = set(names)
-    further = [name for name in slots if name not in trained]
-    if further:
-        count = f"{len(further)} feature{'s' if len(further) > 1 else ''}"
-        return f"has {count} it was not fitted on, {further[0]!r} first; leave them out"
+    unknown = [name for name in slots if name not in trained]
+    if unknown:
+        count = "1 feature" if len(unknown) == 1 else f"{len(unknown)} features"
+        return f"has {count} it was not fitted on, {unknown[0]!r} first; leave them out"
     return None
 
 
 class Fitted:
-    """What is fitted on `numFeatures` features called `featureNames`; `_extra` is what it says of
-    its training."""
+    """What is fitted on `numFeatures` features called `featureNames`; `_extra` are its facts."""
 
     numFeatures: Any
     featureNames: Any
     _extra: dict[str, Any]
-    said = "the model"  # of it in messages
-    _aside: ClassVar[tuple[str, ...]] = (
-        "fill",
-        CATEGORIES,
-    )  # of `_extra`, what is not for the summary
+    noun = "the model"  # in messages
+    _aside: ClassVar[tuple[str, ...]] = ("fill", CATEGORIES)  # facts that no summary shows
 
     @property
     def summary(self) -> dict[str, Any]:
         return {k: v for k, v in self._extra.items() if k not in self._aside}
 
     def fill(self) -> np.ndarray | None:
-        """Return (numFeatures,) what stands for a missing value of each feature
-        (`kernels.missing`); None where nothing does."""
+        """Return the value (numFeatures,) that stands for a missing one of each feature, or None.
+
+        `kernels.missing` has the rules."""
         return fill_values(self._extra, self.numFeatures)
 
     def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,37 +74,33 @@ class Fitted:
         return out
 
     def slots(self, frame: Any, column: str) -> list[str] | None:
-        """Return what the entries of a column are called; `DataError` where codes of categories
-        stand for other values than in training."""
-        own, theirs = self._extra.get(CATEGORIES, {}), categories_of(frame, column)
-        if own.get("codes") and theirs:
-            other = next(
-                (
-                    name
-                    for name, values in own["values"].items()
-                    if theirs["values"].get(name, values) != values
-                ),
-                None,
-            )
-            if other is not None:
-                raise DataError(
-                    f"feature {other!r} of {column!r} is a category of other values than "
-                    f"{self.said} was fitted on: read the rows with the options that its "
-                    "reader_options(format, options) returns"
-                )
+        """Return the names of a column's entries.
+
+        Raises `DataError` where codes of categories stand for other values than in training."""
+        trained = self._extra.get(CATEGORIES, {})
+        current = categories_of(frame, column)
+        if trained.get("codes") and current:
+            for name, values in trained["values"].items():
+                if current["values"].get(name, values) != values:
+                    raise DataError(
+                        f"feature {name!r} of {column!r} is a category of other values than "
+                        f"{self.noun} was fitted on: read the rows with the options that its "
+                        "reader_options(format, options) returns"
+                    )
         return attribute_names(frame, column)
 
     def find(self, indices: np.ndarray, slots: Sequence[str] | None, where: str) -> np.ndarray:
-        """Return where the features of these indices are in a column whose entries are called
-        `slots`, by name where both sides have names; `indices` where they are in their places.
-        `DataError` where they are not those of the training; it calls the column `where`."""
+        """Return where features are in a column whose entries are called `slots`.
+
+        By name where both sides have names; `indices` themselves where they are in their places.
+        Raises `DataError` where they are not those of the training; it calls the column `where`."""
         if slots is None:
             return indices
         names = self.featureNames
         if not self._extra.get("named"):
             if len(slots) != len(names):
                 raise DataError(
-                    f"{where} has {len(slots)} features, {self.said} was fitted on {len(names)}"
+                    f"{where} has {len(slots)} features, {self.noun} was fitted on {len(names)}"
                 )
             return indices
         if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
@@ -120,25 +111,26 @@ class Fitted:
         places = {name: index for index, name in enumerate(slots)}
         return np.array([places[names[i]] for i in indices], np.int64)
 
-    def names_told(self, kept: np.ndarray) -> list[str] | None:
-        """Return the names of features for messages, where they are not too many to travel to the
-        workers."""
-        told = self._extra.get("named") and len(kept) <= MOST_NAMES
-        return np.array(self.featureNames, object)[kept].tolist() if told else None
+    def names_for_messages(self, features: np.ndarray) -> list[str] | None:
+        """Return the names of features; None where they are too many to travel to the workers."""
+        if not self._extra.get("named") or len(features) > MOST_NAMES:
+            return None
+        names: list[str] = np.array(self.featureNames, object)[features].tolist()
+        return names
 
 
-CellReader = Callable[
-    ..., Matrix
-]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
+# of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
+CellReader = Callable[..., Matrix]
 
 
 @dataclass(frozen=True)
 class FeatureCells:
-    """Reads arrays, or the structs of vectors, as (rows, width) float64 features; CSR where any row
-    is sparse. `positions` selects and orders the columns: what others hold does not matter. `fill`
-    are the values of missing ones, `names` those of the features, both in that order. `DataError`
-    for null cells, what is no finite number, and other widths; it names the row by its id, or with
-    `before`, how many rows of the partition came before, by its place."""
+    """Reads arrays, or the structs of vectors, as (rows, width) float64 features.
+
+    CSR where any row is sparse. `positions` selects and orders the columns: what others hold does
+    not matter. `fill` are the values of missing ones, `names` those of the features, both in that
+    order. `DataError` for null cells, what is no finite number, and other widths; it names the row
+    by its id, or with `before`, how many rows of the partition came before, by its place."""
 
     vectors: bool
     width: int
@@ -158,13 +150,7 @@ class FeatureCells:
                 column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None
             )
         except WrongRow as wrong:
-            what, row, slot = wrong.message, wrong.row, wrong.slot
-            part = 0 if (context := task_context()) is None else context.partitionId()
-            called = "a row" if before is None else f"row {before + row + 1} of part {part}"
-            called = f"row {ids[row]}" if ids is not None and ids[row].is_valid else called
-            if slot is not None:
-                what = f"its feature {self._called(slot)} {REFUSED if what == IS_MISSING else what}"
-            raise DataError(f"{called} cannot be used: {what}") from None
+            raise DataError(self._message(wrong, before, ids)) from None
         if x.shape[1] != self.width:
             raise DataError(
                 f"a feature vector has {x.shape[1]} entries, the model was fitted on {self.width}"
@@ -176,23 +162,36 @@ class FeatureCells:
             x.sort_indices()  # sums over a row's entries are in the order of the features
         return filled(x, self.fill)
 
-    def _called(self, slot: int) -> str:
+    def _message(self, wrong: WrongRow, before: int | None, ids: pa.Array | None) -> str:
+        """Name the row and the feature of a wrong cell."""
+        row = "a row"
+        if ids is not None and ids[wrong.row].is_valid:
+            row = f"row {ids[wrong.row]}"
+        elif before is not None:
+            context = task_context()
+            part = 0 if context is None else context.partitionId()
+            row = f"row {before + wrong.row + 1} of part {part}"
+        problem = wrong.message
+        if wrong.slot is not None:
+            reason = REFUSED if problem == IS_MISSING else problem
+            problem = f"its feature {self._name(wrong.slot)} {reason}"
+        return f"{row} cannot be used: {problem}"
+
+    def _name(self, slot: int) -> str:
         if self.names is None:
             return str(slot)
-        return repr(
-            self.names[
-                slot if self.positions is None else int(np.flatnonzero(self.positions == slot)[0])
-            ]
-        )
+        if self.positions is not None:
+            slot = int(np.flatnonzero(self.positions == slot)[0])
+        return repr(self.names[slot])
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
-    """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow
-    array of lists."""
+    """Return an Arrow array of lists of a (rows, w) array, or of a pair (values, lengths)."""
     if isinstance(values, tuple):
         flat, lengths = values  # of texts a list
     else:
-        flat, lengths = values.ravel(), np.full(len(values), values.shape[1])
+        flat = values.ravel()
+        lengths = np.full(len(values), values.shape[1])
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
@@ -208,8 +207,11 @@ class RowTask:
         read: CellReader,
         rows: int | None = None,
     ) -> None:
-        self.function, self.lists, self.read, self.rows = function, lists, read, rows
-        self.seen = 0  # rows of the partition so far
+        self.function = function
+        self.lists = lists
+        self.read = read
+        self.rows = rows
+        self.rows_before = 0  # rows of the partition so far
 
     def __call__(self, column: pa.Array, *ids: pa.Array) -> pa.StructArray:
         from ..engine.base import one_thread
@@ -217,28 +219,28 @@ class RowTask:
         arrays = [pa.array([], kind) for kind in self.lists.values()]
         if len(column):
             with one_thread():
-                columns = self.function(self.read(column, self.seen, *ids))
-            self.seen += len(column)
+                columns = self.function(self.read(column, self.rows_before, *ids))
+            self.rows_before += len(column)
             arrays = [lists_of(columns[name]) for name in self.lists]
         return pa.StructArray.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
 
     def parts(self, *columns: pa.Array) -> Iterator[pa.StructArray]:
-        """The task on so many rows after the other, of columns of as many."""
+        """Run the task on slices of `rows` rows of the columns, one after the other."""
         count = len(columns[0])
         step = self.rows or max(1, count)
         for first in range(0, max(1, count), step):
             yield self(*(column.slice(first, step) for column in columns))
 
     def udf(self, schema: str, ids: int = 0) -> Any:
-        """The task as an iterator of batches, so that what it holds is unpickled once a task; with
-        `ids` = 1 the rows' ids come beside their cells. Spark before 4.1 has no UDF of Arrow
+        """Return the task as a UDF of an iterator of batches: it is unpickled once a Spark task.
+
+        With `ids` = 1 the rows' ids come beside their cells. Spark before 4.1 has no UDF of Arrow
         arrays: there they pass through pandas, value by value."""
         if hasattr(F, "arrow_udf"):
 
             def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
-                return itertools.chain.from_iterable(
-                    itertools.starmap(self.parts, columns) if ids else map(self.parts, columns)
-                )
+                parts = itertools.starmap(self.parts, columns) if ids else map(self.parts, columns)
+                return itertools.chain.from_iterable(parts)
 
             batch: Any = tuple[pa.Array, pa.Array] if ids else pa.Array
             arrays.__annotations__ = {"columns": Iterator[batch], "return": Iterator[pa.Array]}
@@ -246,13 +248,10 @@ class RowTask:
 
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
             for column in columns:
-                for part in self.parts(
-                    *(
-                        (_arrow(column[0]), pa.array(column[1], pa.string()))
-                        if ids
-                        else (_arrow(column),)
-                    )
-                ):
+                arrays = [_arrow(column[0] if ids else column)]
+                if ids:
+                    arrays.append(pa.array(column[1], pa.string()))
+                for part in self.parts(*arrays):
                     yield pd.DataFrame(
                         {field.name: part.field(field.name).to_pandas() for field in part.type}
                     )

@@ -20,7 +20,7 @@ from pyspark.sql import types as T
 
 from .. import params as spec
 from .. import pipeline
-from ..adapters import selection
+from ..adapters import glance
 from ..adapters.arrays import SCREEN, grades_of
 from ..adapters.classes import EstimatorClasses
 from ..adapters.columns import FEATURES, LABELS, ROW_ID, WEIGHT
@@ -120,11 +120,11 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
     def plot(self, most: int = 30, ax: Any = None) -> Any:
         """The first `most` selected features' relevance as bars, the scores of picks as marks;
         matplotlib's axes."""
-        return selection.plot(self._title(), self._passing(), self.gains, most, ax)
+        return glance.plot(self._title(), self._passing(), self.gains, most, ax)
 
     def _repr_html_(self) -> str:
         """The first selected features, for a notebook."""
-        return selection.table(self._title(), self._passing(), self.gains)
+        return glance.table(self._title(), self._passing(), self.gains)
 
     def _title(self) -> str:
         return (
@@ -194,7 +194,7 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         self._extra = dict(metadata["selection"])
         rows: Any = spark.read.parquet(path).toPandas()
         self._ranking = whole_ranking(
-            rows, path, len(self._held_to("exclude")), metadata.get("data")
+            rows, path, len(self._constrained("exclude")), metadata.get("data")
         )
 
 

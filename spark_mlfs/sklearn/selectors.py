@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..adapters import selection
+from ..adapters import glance
 from ..adapters.arrays import (
     CONSTRAINTS,
     GRADING,
@@ -130,7 +130,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         check_is_fitted(self)
         kept = self.ranking_[self.ranking_["index"].isin(self.selected_)]
         title = f"{self._named()[0]}: {len(kept)} of {len(self.ranking_)} features"
-        return selection.plot(title, kept, self.gains_, most, ax)
+        return glance.plot(title, kept, self.gains_, most, ax)
 
     def transform(self, X: Any) -> Any:
         """The kept columns of X, in the order of their places; missing values are filled as in

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spark_mlfs.adapters import selection
+from spark_mlfs.adapters import glance
 from spark_mlfs.sklearn import FisherSelector, JMISelector
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
-PACKAGE = Path(selection.__file__).parents[1]
+PACKAGE = Path(glance.__file__).parents[1]
 KEPT = pd.DataFrame(
     {
         "rank": [1, 2, 3],
@@ -36,7 +36,7 @@ def widths(html, what="width"):
 
 def test_table_shows_relevance_as_bars_and_gains_of_picks_as_marks():
     """A criterion that adds up over the picks gave the first of them the shortest bar."""
-    html = selection.table(
+    html = glance.table(
         "jmi: 3 of 5 features", KEPT.assign(score=[5.0, 9.0, 20.0]), [5.0, 9.0, 20.0, 29.0]
     )
     assert widths(html) == [100, 80, 60] and widths(html, "left") == [25, 45, 100]
@@ -46,23 +46,23 @@ def test_table_shows_relevance_as_bars_and_gains_of_picks_as_marks():
         and "score at the pick" in html
         and ">20<" in html
     )
-    plain = selection.table("mim", KEPT, [])
+    plain = glance.table("mim", KEPT, [])
     assert (
         widths(plain) == [100, 80, 60]
         and widths(plain, "left") == []
         and "at the pick" not in plain
     )
-    html = selection.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])
+    html = glance.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])
     assert widths(html) == [100, 80, 60] and widths(html, "left") == [100] and "nan" not in html
-    assert widths(selection.table("spec", KEPT.assign(relevance=[-1.0, -2.0, -4.0]), [])) == [
+    assert widths(glance.table("spec", KEPT.assign(relevance=[-1.0, -2.0, -4.0]), [])) == [
         75,
         50,
         0,
     ]
     many = pd.concat([KEPT] * 5).assign(rank=range(1, 16))
     assert (
-        "and 5 more" in selection.table("", many, [])
-        and widths(selection.table("", KEPT.iloc[:0], [])) == []
+        "and 5 more" in glance.table("", many, [])
+        and widths(glance.table("", KEPT.iloc[:0], [])) == []
     )
 
 
@@ -93,7 +93,7 @@ def test_templates_of_a_zip_and_none_before_a_page_is_asked_for(tmp_path):
             out.write(path, path.relative_to(PACKAGE.parent))
     code = (
         f"import sys; sys.path.insert(0, {str(zipped)!r})\nimport spark_mlfs, spark_mlfs.sklearn, "
-        "spark_mlfs.ml, spark_mlfs.adapters.selection as show, pandas as pd\nassert 'jinja2' not "
+        "spark_mlfs.ml, spark_mlfs.adapters.glance as show, pandas as pd\nassert 'jinja2' not "
         "in sys.modules and '.zip' in show.__file__\nkept = pd.DataFrame({'rank': [1], 'name': "
         "['<i>'], 'score': [1.0], 'relevance': [1.0]})\nprint('&lt;i&gt;' in show.table('', "
         "kept, []))"
