@@ -8,7 +8,8 @@ of the c, taken as whole numbers, and of quantised coordinates:
     Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
 
 and the loss is what the first has more than v times the third. Which hinges are active does not
-depend on rounding: where the product's error could decide, distances are computed from differences."""
+depend on rounding: where the product's error could decide, distances are computed from
+differences."""
 
 from __future__ import annotations
 
@@ -19,15 +20,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import exact, integers
+from .exact import Quantised
 from .knn import GRID, Rows, Tile, pair_squares, tiles
 from .labels import LabelsetSimilarity
 from .matrix import Matrix, changed, dense
 from .products import BITS, State
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
-
-
-Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
+HALF = 31  # bits of a half of a sum: times a coordinate's 20 bits, over the anchors, it fits int64
 
 
 @dataclass
@@ -49,6 +49,7 @@ class Anchors:
         margin: np.ndarray,
         table: LabelsetSimilarity,
     ) -> Anchors:
+        """Make anchors of rows, their hits, and the hits' labelset codes (a, k)."""
         a, k = hit_codes.shape
         lookup = table.between(rows.labelset_codes, hit_codes.ravel())
         similarity = lookup.pairs(np.repeat(np.arange(a), k), np.arange(a * k)).reshape(a, k)
@@ -62,41 +63,47 @@ class Anchors:
         return self.similarity.shape[1]
 
     def squares(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """(a, k) d2_v of the hits, from differences; unweighted without `weights`."""
+        """Return (a, k) d2_v of the hits, from differences; unweighted without `weights`."""
         if weights is None and self._squares is not None:
             return self._squares
-        at = np.repeat(np.arange(len(self)), self.k)
-        out = pair_squares(self.rows.x, self.hits, at, np.arange(len(at)), weights).reshape(
-            len(self), self.k
-        )
+        anchor = np.repeat(np.arange(len(self)), self.k)
+        hit = np.arange(len(anchor))
+        squares = pair_squares(self.rows.x, self.hits, anchor, hit, weights)
+        squares = squares.reshape(len(self), self.k)
         if weights is None:
-            self._squares = out
-        return out
+            self._squares = squares
+        return squares
 
     def weighted_hits(self, coefficients: np.ndarray, summed: bool) -> np.ndarray:
-        """sum_j coefficients_ij (x_i - x_j)^2: (a, d), or (d,) summed over the anchors."""
-        a, k, d = len(self), self.k, self.rows.width
+        """Return sum_j coefficients_ij (x_i - x_j)^2: (a, d), or (d,) summed over the anchors."""
         if self.rows.sparse:
-            diff = sp.csr_matrix(self.rows.x[np.repeat(np.arange(a), k)]) - sp.csr_matrix(self.hits)
-            diff = diff.multiply(diff).tocsr()
-            if summed:
-                return np.asarray(diff.T @ coefficients.ravel()).ravel()
-            group = sp.csr_matrix(
-                (coefficients.ravel(), np.arange(a * k), np.arange(0, a * k + 1, k)),
-                shape=(a, a * k),
-            )
-            return (group @ diff).toarray()
+            return self._weighted_sparse_hits(coefficients, summed)
+        a = len(self)
+        k = self.k
+        d = self.rows.width
         out = np.zeros(d) if summed else np.zeros((a, d))
         hits = self.hits.reshape(a, k, d)
         for j in range(k):
-            diff = self.rows.x - hits[:, j]
-            diff *= diff
+            square = self.rows.x - hits[:, j]
+            square *= square
             if summed:
-                out += coefficients[:, j] @ diff
+                out += coefficients[:, j] @ square
             else:
-                diff *= coefficients[:, j, None]
-                out += diff
+                square *= coefficients[:, j, None]
+                out += square
         return out
+
+    def _weighted_sparse_hits(self, coefficients: np.ndarray, summed: bool) -> np.ndarray:
+        a = len(self)
+        k = self.k
+        anchors = sp.csr_matrix(self.rows.x[np.repeat(np.arange(a), k)])
+        apart = anchors - sp.csr_matrix(self.hits)
+        square = apart.multiply(apart).tocsr()
+        if summed:
+            return np.asarray(square.T @ coefficients.ravel()).ravel()
+        entries = (coefficients.ravel(), np.arange(a * k), np.arange(0, a * k + 1, k))
+        by_anchor = sp.csr_matrix(entries, shape=(a, a * k))
+        return (by_anchor @ square).toarray()
 
 
 @dataclass(frozen=True)
@@ -109,9 +116,11 @@ class Grid:
 
     @staticmethod
     def of(rows: int, k: int, unit: np.ndarray) -> Grid:
-        """For sums over so many rows and k hits: w is below 2⁴⁰, its sum over the rows below
-        2⁶²."""
-        return Grid(min(BITS * 2, 61 - rows.bit_length()) - (k - 1).bit_length(), unit)
+        """Make the grid for sums over so many rows and k hits.
+
+        w is below 2⁴⁰, its sum over the rows below 2⁶²."""
+        bits_of_w = min(BITS * 2, 61 - rows.bit_length())
+        return Grid(bits_of_w - (k - 1).bit_length(), unit)  # w adds up k of the c
 
 
 @dataclass
@@ -120,6 +129,9 @@ class HingePart:
 
     gradient: np.ndarray
     loss: np.ndarray | float
+
+
+# ---- sums over the rows of a block ----
 
 
 def hinge_state(
@@ -132,194 +144,60 @@ def hinge_state(
     summed: bool = False,
     tile: int = 2048,
 ) -> State:
-    """The sums over the misses that one block holds; they add up in any order by `integers.add_words`.
+    """Return the sums over the misses of one block.
 
-    `batches` anchors, a few hundred each so that tiles of `tile` rows stay in the cache; `block`
-    rows with labelset codes, the anchors themselves may be among them (by id); `weights` (d,) the v
-    of the distances in the hinges, None: ones; `summed` over the anchors (`closed`, `convex`):
-    ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones."""
-    reference = block if weights is None else _weighted(block, np.sqrt(weights))
-    z, square = (
-        exact.quantised(x, u)
-        for x, u in ((block.x.copy(), grid.unit), (changed(block.x, np.square), grid.unit**2))
-    )
-    column, parts = np.zeros(len(block), np.int64), []
+    They add up in any order by `integers.add_words`. `batches` anchors, a few hundred each so that
+    tiles of `tile` rows stay in the cache; `block` rows with labelset codes, the anchors themselves
+    may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones;
+    `summed` over the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`)
+    four (a, d) ones."""
+    reference = _weighted(block, weights)
+    coordinates = {"z": exact.quantised(block.x.copy(), grid.unit)}
+    square = exact.quantised(changed(block.x, np.square), grid.unit**2)
+    if not summed:
+        coordinates["zz"] = square
+    w_of_rows = np.zeros(len(block), np.int64)  # Σ_i w_ir
+    parts = []
     out: State = integers.words("cross", (np.zeros(block.width, np.int64), 0)) if summed else {}
     for anchors in batches:
-        reach, sums = (
-            np.zeros((len(anchors), anchors.k), np.int64),
-            _Products(anchors, z, None if summed else square),
-        )
+        reach = np.zeros((len(anchors), anchors.k), np.int64)
+        sums = _Products(len(anchors), coordinates)
         limit = anchors.margin[:, None] + anchors.squares(weights)
-        query = anchors.rows if weights is None else _weighted(anchors.rows, np.sqrt(weights))
+        query = _weighted(anchors.rows, weights)
         for piece, run in tiles(query, reference, tile):
             i, r, c = _active(piece, limit, anchors, block.take(run), similarity, s_min)
             c = np.rint(np.ldexp(c, grid.bits))
             for j in range(anchors.k):
                 reach[:, j] += np.bincount(i, c[j], minlength=len(anchors)).astype(np.int64)
             w = c.sum(axis=0)
-            column[run] += np.bincount(r, w, minlength=run.stop - run.start).astype(np.int64)
+            w_of_rows[run] += np.bincount(r, w, minlength=run.stop - run.start).astype(np.int64)
             sums.add(i, r, w, run)
-        parts.append({"reach": reach} | ({} if summed else sums.per_anchor()))
         if summed:
-            out = integers.add_words(
-                out, sums.with_anchors(exact.quantised(anchors.rows.x.copy(), grid.unit))
-            )
+            parts.append({"reach": reach})
+            x = exact.quantised(anchors.rows.x.copy(), grid.unit)
+            out = integers.add_words(out, sums.with_anchors(x))
+        else:
+            parts.append({"reach": reach} | sums.per_anchor())
     out |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if summed:
-        share = exact.quantised(column[:, None].astype(np.float64), _most(batches, grid))
-        product = exact.cross(share, square)
-        rest = [(product["rest"][0], 0)] if "rest" in product else []
-        out |= integers.words("square", (product["hh"][0], 2 * BITS), *rest)
+        out |= _weighted_squares(w_of_rows, square, _most(batches, grid))
     return out
 
 
+def _weighted_squares(w_of_rows: np.ndarray, square: Quantised, most: np.ndarray) -> State:
+    """Return Σ_ir w_ir z_r² as words, from Σ_i w_ir, in parts of what it cannot exceed."""
+    share = exact.quantised(w_of_rows[:, None].astype(np.float64), most)
+    product = exact.cross(share, square)
+    parts = [(product["hh"][0], 2 * BITS)]
+    if "rest" in product:
+        parts.append((product["rest"][0], 0))
+    return integers.words("square", *parts)
+
+
 def _most(batches: list[Anchors], grid: Grid) -> np.ndarray:
-    """(1,) what the sum of w over the anchors cannot exceed, in units of the grid."""
-    return np.atleast_1d(
-        exact.power_above(2.0**grid.bits * sum(len(each) * each.k for each in batches))
-    )
-
-
-def hinges(
-    batches: list[Anchors],
-    state: State,
-    grid: Grid,
-    lam: float = 1.0,
-    weights: np.ndarray | None = None,
-    summed: bool = False,
-) -> HingePart:
-    """Loss and gradient at v = `weights`, from the complete state: Σ_j s_ij (Δ²_ij and d²_v(i,j))
-    and λ times the hinges."""
-    reach, first = np.ldexp(state["reach"].astype(np.float64), -grid.bits), 0
-    hits, losses, pulled = [], [], []
-    for anchors in batches:
-        part = slice(first, first + len(anchors))
-        own, first = reach[part], first + len(anchors)
-        near = anchors.squares(weights)
-        losses.append(
-            (anchors.similarity * near).sum(axis=1)
-            + lam * (own * (anchors.margin[:, None] + near)).sum(axis=1)
-        )
-        hits.append(anchors.weighted_hits(anchors.similarity + lam * own, summed))
-        pulled.append(_scaled_rows(changed(anchors.rows.x, np.square), own.sum(axis=1), summed))
-        if not summed:
-            high = {
-                name: np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits)
-                for name in ("z", "zz")
-            }
-            low = {
-                name: np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS)
-                for name in high
-            }
-            pulled[-1] += (high["zz"] + low["zz"]) * grid.unit**2
-            pulled[-1] -= 2 * dense(anchors.rows.x) * ((high["z"] + low["z"]) * grid.unit)
-    v = np.ones(len(grid.unit)) if weights is None else weights
-    if not summed:
-        apart = np.concatenate(pulled)
-        return HingePart(
-            np.concatenate(hits) - lam * apart,
-            np.concatenate(losses) - lam * (apart * v).sum(axis=1),
-        )
-    cross = integers.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
-    square = (
-        integers.number(state, "square", -grid.bits - 4 * BITS)
-        * _most(batches, grid)
-        * grid.unit**2
-    )
-    apart = sum(pulled) - 2 * cross + square
-    return HingePart(
-        sum(hits) - lam * apart, float(np.concatenate(losses).sum() - lam * (apart * v).sum())
-    )
-
-
-class _Products:
-    """Σ_r w_ir z_r of the anchors of a batch, and with `square` Σ_r w_ir z_r², z (b, d) quantised:
-    for each the whole numbers (a, d) of the coarse parts' product and of the mixed ones', which
-    count 2⁻²⁰ of the first."""
-
-    def __init__(self, anchors: Anchors, z: Quantised, square: Quantised | None) -> None:
-        self.shape = len(anchors), z[0].shape[1]
-        self.of = {"z": z} if square is None else {"z": z, "zz": square}
-        self.sums: dict[str, Any] = {}
-
-    def add(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> None:
-        """Take in pairs (anchor i, row r of the run) in the order of i, of whole numbers w below
-        2⁴⁰."""
-        high = np.rint(np.ldexp(w, -BITS))
-        upper, lower = (
-            self._matrix(i, r, part, run) if part.any() else None
-            for part in (high, w - np.ldexp(high, BITS))
-        )
-        for name, (coarse, fine) in self.of.items():
-            coarse, fine = coarse[run], None if fine is None else fine[run]
-            for key, pairs, values in (
-                (f"{name} h", upper, coarse),
-                (f"{name} m", upper, fine),
-                (f"{name} m", lower, coarse),
-            ):
-                if pairs is not None and values is not None:
-                    product = (pairs @ values).astype(np.int64)
-                    self.sums[key] = self.sums[key] + product if key in self.sums else product
-
-    def _matrix(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> Matrix:
-        a, b = self.shape[0], run.stop - run.start
-        if sp.issparse(self.of["z"][0]) or len(i) < SPARSE_BELOW * a * b:
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=a))])
-            return sp.csr_matrix((w, r, indptr), shape=(a, b))
-        out = np.zeros((a, b))
-        out[i, r] = w
-        return out
-
-    def per_anchor(self) -> State:
-        out: State = {
-            f"{name} {kind}": np.zeros(self.shape, np.int64)
-            for name in self.of
-            for kind in ("h", "m")
-        }
-        return out | {
-            key: value.toarray() if sp.issparse(value) else value
-            for key, value in self.sums.items()
-        }
-
-    def with_anchors(self, x: Quantised) -> State:
-        """Σ_ir w_ir x_i ∘ z_r (d,) as three words of 2⁻⁶⁰ of the units, x the anchors' own
-        coordinates."""
-        parts = [(np.zeros(self.shape[1], np.int64), 0)]
-        for own, up in zip(x, (BITS, 0), strict=True):
-            for kind, higher in (("h", BITS), ("m", 0)):
-                value = self.sums.get("z " + kind)
-                if own is None or value is None:
-                    continue
-                own = own.astype(np.int64)
-                for piece, above in _halves(value):
-                    total = (
-                        own.multiply(piece).sum(axis=0)
-                        if sp.issparse(own)
-                        else np.einsum("ij,ij->j", own, piece)
-                    )
-                    parts.append((np.asarray(total, np.int64).ravel(), up + higher + above))
-        return integers.words("cross", *parts)
-
-
-def _halves(value: Matrix) -> list[tuple[Matrix, int]]:
-    """Whole numbers as what is above 2³¹ and the rest, with the powers of two that they count."""
-    return [
-        (changed(value, lambda v: v >> 31), 31),
-        (changed(value, lambda v: v & ((1 << 31) - 1)), 0),
-    ]
-
-
-def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
-    """(a, d) factors_i x_i, or (d,) summed over the rows."""
-    if summed:
-        return np.asarray(x.T @ factors)
-    return dense(x.multiply(factors[:, None])) if sp.issparse(x) else x * factors[:, None]
-
-
-def _weighted(rows: Rows, root: np.ndarray) -> Rows:
-    x = sp.csr_matrix(rows.x.multiply(root)) if rows.sparse else rows.x * root
-    return Rows(x, rows.ids, rows.codes)
+    """Return (1,) what the sum of w over the anchors cannot exceed, in units of the grid."""
+    hits = sum(len(anchors) * anchors.k for anchors in batches)
+    return np.atleast_1d(exact.power_above(2.0**grid.bits * hits))
 
 
 def _active(
@@ -330,23 +208,182 @@ def _active(
     similarity: LabelsetSimilarity,
     s_min: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pairs (anchor i, miss r) that may have an active hinge, by i: i, r, and per hit c_jr (k,
-    t), 0 where inactive."""
+    """Return the pairs (anchor i, miss r) that may have an active hinge, by i: i, r and c.
+
+    c (k, t) is c_jr for each hit j, 0 where inactive."""
     unit = tile.features * GRID
     i, r, squares = tile.near(limit.max(axis=1) + unit + tile.error)
     s = similarity.between(anchors.rows.labelset_codes, block.labelset_codes).pairs(i, r)
     miss = np.flatnonzero(s < s_min)
-    i, r, s, squares = i[miss], r[miss], s[miss], squares[miss]
+    i = i[miss]
+    r = r[miss]
+    s = s[miss]
+    squares = squares[miss]
     slack = 2 * tile.error[i]
     limits = limit.T[:, i]
     # rint(x) >= 0 as soon as x >= -1/2; recompute where the product's error could cross that
     doubtful = np.zeros(len(i), bool)
     for row in limits:
         doubtful |= np.abs(row - squares + 0.5 * unit) <= slack
-    doubtful = np.flatnonzero(doubtful)
-    if len(doubtful):
-        squares[doubtful] = pair_squares(tile.query.x, tile.reference.x, i[doubtful], r[doubtful])
+    unsure = np.flatnonzero(doubtful)
+    if len(unsure):
+        squares[unsure] = pair_squares(tile.query.x, tile.reference.x, i[unsure], r[unsure])
     # what the similarities differ by is positive: s_ij >= s_min > s_ir
     c = anchors.similarity.T[:, i] - s
     c *= np.rint((limits - squares) / unit) >= 0
     return i, r, c
+
+
+class _Products:
+    """Σ_r w_ir z_r of the `count` anchors of a batch, for each of some quantised `coordinates` z
+    (b, d).
+
+    `sums` has for each the whole numbers (a, d) of the coarse parts' product, ``h``, and of the
+    mixed ones', ``m``, which count 2⁻²⁰ of the first."""
+
+    def __init__(self, count: int, coordinates: dict[str, Quantised]) -> None:
+        self.coordinates = coordinates
+        coarse, _ = coordinates["z"]
+        self.shape = count, coarse.shape[1]
+        self.is_sparse = sp.issparse(coarse)
+        self.sums: dict[str, Any] = {}
+
+    def add(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> None:
+        """Take in pairs (anchor i, row r of the run) in the order of i.
+
+        w are whole numbers below 2⁴⁰: 20 bits at a time, so that the products are exact."""
+        high = np.rint(np.ldexp(w, -BITS))
+        low = w - np.ldexp(high, BITS)
+        upper = self._matrix(i, r, high, run) if high.any() else None
+        lower = self._matrix(i, r, low, run) if low.any() else None
+        for name, (coarse, fine) in self.coordinates.items():
+            near = coarse[run]
+            near_fine = None if fine is None else fine[run]
+            self._add_product(name + " h", upper, near)
+            self._add_product(name + " m", upper, near_fine)
+            self._add_product(name + " m", lower, near)
+
+    def _add_product(self, key: str, pairs: Matrix | None, values: Matrix | None) -> None:
+        if pairs is None or values is None:
+            return
+        product = (pairs @ values).astype(np.int64)
+        self.sums[key] = self.sums[key] + product if key in self.sums else product
+
+    def _matrix(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> Matrix:
+        """Return the w as a matrix (a, rows of the run), in the form whose product is quicker."""
+        a = self.shape[0]
+        b = run.stop - run.start
+        if self.is_sparse or len(i) < SPARSE_BELOW * a * b:
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=a))])
+            return sp.csr_matrix((w, r, indptr), shape=(a, b))
+        out = np.zeros((a, b))
+        out[i, r] = w
+        return out
+
+    def per_anchor(self) -> State:
+        """Return the sums, dense."""
+        out: State = {}
+        for name in self.coordinates:
+            out[name + " h"] = np.zeros(self.shape, np.int64)
+            out[name + " m"] = np.zeros(self.shape, np.int64)
+        return out | {key: dense(value) for key, value in self.sums.items()}
+
+    def with_anchors(self, x: Quantised) -> State:
+        """Return Σ_ir w_ir x_i ∘ z_r (d,) as three words of 2⁻⁶⁰ of the units.
+
+        x are the anchors' own coordinates."""
+        parts = [(np.zeros(self.shape[1], np.int64), 0)]
+        coarse, fine = x
+        parts += self._times(coarse, "z h", 2 * BITS)
+        parts += self._times(coarse, "z m", BITS)
+        parts += self._times(fine, "z h", BITS)
+        parts += self._times(fine, "z m", 0)
+        return integers.words("cross", *parts)
+
+    def _times(self, x: Matrix | None, key: str, shift: int) -> list[integers.Shifted]:
+        """Return Σ_i x_i ∘ sums_i · 2^shift, the sums taken by halves."""
+        if x is None or key not in self.sums:
+            return []
+        x = x.astype(np.int64)
+        sums = self.sums[key]
+        upper = _column_products(x, changed(sums, lambda values: values >> HALF))
+        lower = _column_products(x, changed(sums, lambda values: values & ((1 << HALF) - 1)))
+        return [(upper, shift + HALF), (lower, shift)]
+
+
+def _column_products(x: Matrix, y: Matrix) -> np.ndarray:
+    """Return Σ_i x_i ∘ y_i (d,) of whole numbers."""
+    if sp.issparse(x):
+        return np.asarray(x.multiply(y).sum(axis=0), np.int64).ravel()
+    return np.einsum("ij,ij->j", x, y)
+
+
+def _weighted(rows: Rows, weights: np.ndarray | None) -> Rows:
+    """Return the rows whose plain distances are those of `rows` by the weights."""
+    if weights is None:
+        return rows
+    root = np.sqrt(weights)
+    x = sp.csr_matrix(rows.x.multiply(root)) if rows.sparse else rows.x * root
+    return Rows(x, rows.ids, rows.codes)
+
+
+# ---- loss and gradient ----
+
+
+def hinges(
+    batches: list[Anchors],
+    state: State,
+    grid: Grid,
+    lam: float = 1.0,
+    weights: np.ndarray | None = None,
+    summed: bool = False,
+) -> HingePart:
+    """Return loss and gradient at v = `weights`, from the complete state.
+
+    They are Σ_j s_ij (Δ²_ij and d²_v(i,j)) and λ times the hinges."""
+    reach = np.ldexp(state["reach"].astype(np.float64), -grid.bits)
+    hits = []
+    losses = []
+    misses = []
+    first = 0
+    for anchors in batches:
+        part = slice(first, first + len(anchors))
+        first = part.stop
+        reach_of_part = reach[part]
+        near = anchors.squares(weights)
+        loss = (anchors.similarity * near).sum(axis=1)
+        hinge_loss = (reach_of_part * (anchors.margin[:, None] + near)).sum(axis=1)
+        losses.append(loss + lam * hinge_loss)
+        hits.append(anchors.weighted_hits(anchors.similarity + lam * reach_of_part, summed))
+        own_squares = changed(anchors.rows.x, np.square)
+        miss = _scaled_rows(own_squares, reach_of_part.sum(axis=1), summed)
+        if not summed:
+            miss += _sums_of_anchors(state, "zz", part, grid) * grid.unit**2
+            sums = _sums_of_anchors(state, "z", part, grid)
+            miss -= 2 * dense(anchors.rows.x) * (sums * grid.unit)
+        misses.append(miss)
+    v = np.ones(len(grid.unit)) if weights is None else weights
+    if not summed:
+        apart = np.concatenate(misses)
+        gradient = np.concatenate(hits) - lam * apart
+        return HingePart(gradient, np.concatenate(losses) - lam * (apart * v).sum(axis=1))
+    cross = integers.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
+    square = integers.number(state, "square", -grid.bits - 4 * BITS)
+    square = square * _most(batches, grid) * grid.unit**2
+    apart = sum(misses) - 2 * cross + square
+    total = float(np.concatenate(losses).sum() - lam * (apart * v).sum())
+    return HingePart(sum(hits) - lam * apart, total)
+
+
+def _sums_of_anchors(state: State, name: str, part: slice, grid: Grid) -> np.ndarray:
+    """Return Σ_r w_ir z_r of some anchors, in the coordinates' units."""
+    high = np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits)
+    mixed = np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS)
+    return high + mixed
+
+
+def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
+    """Return (a, d) factors_i x_i, or (d,) summed over the rows."""
+    if summed:
+        return np.asarray(x.T @ factors)
+    return dense(x.multiply(factors[:, None])) if sp.issparse(x) else x * factors[:, None]

@@ -18,25 +18,27 @@ class LabelRanks:
 
     @staticmethod
     def of(truth: np.ndarray, scores: np.ndarray) -> LabelRanks:
+        """Rank labels (n, q) by their scores."""
         n, q = truth.shape
         order = np.argsort(-scores, axis=1, kind="stable")
-        s, t = np.take_along_axis(scores, order, axis=1), np.take_along_axis(truth, order, axis=1)
-        last = np.concatenate([s[:, 1:] != s[:, :-1], np.ones((n, 1), bool)], axis=1)
-        rank = np.minimum.accumulate(np.where(last, np.arange(1, q + 1), q + 1)[:, ::-1], axis=1)[
-            :, ::-1
-        ]
-        return LabelRanks(t, rank, np.take_along_axis(np.cumsum(t, axis=1), rank - 1, axis=1))
+        score = np.take_along_axis(scores, order, axis=1)
+        relevant = np.take_along_axis(truth, order, axis=1)
+        # the last of equal scores has their rank: it is handed on to those before
+        is_last = np.concatenate([score[:, 1:] != score[:, :-1], np.ones((n, 1), bool)], axis=1)
+        rank = np.where(is_last, np.arange(1, q + 1), q + 1)
+        rank = np.minimum.accumulate(rank[:, ::-1], axis=1)[:, ::-1]
+        above = np.take_along_axis(np.cumsum(relevant, axis=1), rank - 1, axis=1)
+        return LabelRanks(relevant, rank, above)
 
     def precision(self) -> np.ndarray:
-        """(n,) average precision; 0 of a row without labels."""
-        return (self.above / self.rank * self.relevant).sum(axis=1) / np.maximum(
-            1, self.relevant.sum(axis=1)
-        )
+        """Return (n,) average precision; 0 of a row without labels."""
+        total = (self.above / self.rank * self.relevant).sum(axis=1)
+        return total / np.maximum(1, self.relevant.sum(axis=1))
 
     def reversed_pairs(self) -> np.ndarray:
-        """(n,) pairs of a relevant label and an irrelevant one that scores at least as much."""
+        """Return (n,) pairs of a relevant label and an irrelevant one that scores as much."""
         return ((self.rank - self.above) * self.relevant).sum(axis=1)
 
     def depth(self) -> np.ndarray:
-        """(n,) labels before the last relevant one; -1 of a row without labels."""
+        """Return (n,) labels before the last relevant one; -1 of a row without labels."""
         return np.where(self.relevant, self.rank, 0).max(axis=1) - 1

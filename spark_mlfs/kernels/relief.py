@@ -1,12 +1,13 @@
 """What ReliefF sums over rows near each other, by tiles and blocks (`methods.relieff` has the
 formulas).
 
-Pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k
-hits and k misses for every pair it is in, so work grows with the q(q − 1)/2 pairs. Pass A finds the
-neighbours, B adds |x_i − x_j| for those a block holds. Hamming: k nearest rows whatever
-their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour is a miss
-to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0
-makes its term 0."""
+Pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k hits and
+k misses for every pair it is in, so work grows with the q(q − 1)/2 pairs. Pass A finds the
+neighbours, B adds |x_i − x_j| for those a block holds.
+
+Hamming: k nearest rows whatever their labels; labelsets differ by delta = (labels in one of the
+two) / q, so a neighbour is a miss to the extent delta and a hit to the extent 1 − delta (RReliefF's
+estimate). A sum of weights 0 makes its term 0."""
 
 from __future__ import annotations
 
@@ -24,18 +25,19 @@ from .nearest import NONE, Nearest
 
 
 def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
-    """(pairs, 2) label pairs a < b of which each has k + 1 rows without the other, from labelsets
-    (m, q) and `counts`."""
+    """Return (pairs, 2) label pairs a < b of which each has k + 1 rows without the other.
+
+    From labelsets (m, q) and their `counts`."""
     both = _rows_of_both(members, counts)
     only = both.diagonal()[:, None] - both  # rows with a and not b
     return np.argwhere(np.triu((only >= k + 1) & (only.T >= k + 1), 1))
 
 
 def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
+    """Return (q, q) rows with both labels."""
     members = sp.csr_matrix(members, dtype=np.float64)
-    return (
-        sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None])).T @ members
-    ).toarray()
+    weighted = sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None]))
+    return (weighted.T @ members).toarray()
 
 
 @dataclass
@@ -50,18 +52,25 @@ class PairMembership:
         self._columns = sp.csc_matrix(self.members)
 
     def side(self, codes: np.ndarray, pair: int) -> np.ndarray:
-        table, columns = np.zeros(self.members.shape[0], np.int8), self._columns
-        for label, sign in zip(self.pairs[pair], (1, -1), strict=True):
-            table[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] += sign
+        """Return the side of rows with these labelset codes."""
+        first, second = self.pairs[pair]
+        table = np.zeros(self.members.shape[0], np.int8)
+        table[self._labelsets_with(first)] += 1
+        table[self._labelsets_with(second)] -= 1
         return table[codes]
 
+    def _labelsets_with(self, label: int) -> np.ndarray:
+        indptr = self._columns.indptr
+        return self._columns.indices[indptr[label] : indptr[label + 1]]
+
     def sizes(self, counts: np.ndarray) -> np.ndarray:
-        """(pairs,) rows in each pair, from the rows per labelset (of all rows, or of the anchors:
-        then it is N_ab)."""
+        """Return (pairs,) rows in each pair, from the rows per labelset.
+
+        Of all rows, or of the anchors: then it is N_ab."""
         both = _rows_of_both(self.members, counts)
-        own = both.diagonal()
-        a, b = self.pairs.T if len(self.pairs) else (np.zeros(0, int), np.zeros(0, int))
-        return (own[a] + own[b] - 2 * both[a, b]).astype(np.int64)
+        rows = both.diagonal()
+        a, b = np.reshape(self.pairs, (-1, 2)).astype(int).T
+        return (rows[a] + rows[b] - 2 * both[a, b]).astype(np.int64)
 
 
 class PairNeighbours:
@@ -69,7 +78,8 @@ class PairNeighbours:
     rows on both sides."""
 
     def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
-        self.k, self.membership = k, membership
+        self.k = k
+        self.membership = membership
         self.sides: dict[int, np.ndarray] = {}  # of the anchors in the pair
         self.rows: dict[int, np.ndarray] = {}
         self.best: dict[tuple[int, int], Nearest] = {}  # by pair and side
@@ -77,8 +87,10 @@ class PairNeighbours:
             side = membership.side(codes, pair)
             rows = np.flatnonzero(side)
             if len(rows):
-                self.rows[pair], self.sides[pair] = rows, side[rows]
-                self.best |= {(pair, sign): Nearest(len(rows), k) for sign in (1, -1)}
+                self.rows[pair] = rows
+                self.sides[pair] = side[rows]
+                self.best[pair, 1] = Nearest(len(rows), k)
+                self.best[pair, -1] = Nearest(len(rows), k)
 
     def update(self, tile: Tile) -> None:
         """Take in a tile: its queries are the batch, its reference rows carry labelset codes."""
@@ -90,14 +102,18 @@ class PairNeighbours:
                     self.best[pair, sign].update(tile.part(rows, columns))
 
     def links(self, sizes: np.ndarray) -> Links:
-        """The neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,), added up where a row
-        is met in several."""
-        anchors, ids, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+        """Return the neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,).
+
+        They are added up where a row is met in several."""
+        anchors = [np.zeros(0, np.int64)]
+        ids = [np.zeros(0, np.int64)]
+        values = [np.zeros(0)]
         for (pair, sign), nearest in self.best.items():
             anchors.append(np.repeat(self.rows[pair], self.k))
             ids.append(nearest.ids.ravel())
             # the first class is the hits of its own anchors and the misses of the others
-            values.append(np.repeat(-sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
+            signs = np.repeat(-sign * self.sides[pair], self.k)
+            values.append(signs / (sizes[pair] * self.k))
         return Links.of(
             np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None]
         )
@@ -114,69 +130,74 @@ class Links:
 
     @staticmethod
     def of(anchors: np.ndarray, ids: np.ndarray, values: np.ndarray) -> Links:
-        """Equal pairs are added up; those with `NONE` for a neighbour are left out."""
-        kept = ids != NONE
-        anchors, ids, values = anchors[kept], ids[kept], values[kept]
+        """Make links: equal pairs are added up; those with `NONE` for a neighbour are left out."""
+        has_neighbour = ids != NONE
+        anchors = anchors[has_neighbour]
+        ids = ids[has_neighbour]
         order = np.lexsort((anchors, ids))
-        anchors, ids, values = anchors[order], ids[order], values[order]
+        anchors = anchors[order]
+        ids = ids[order]
+        values = values[has_neighbour][order]
         if len(ids):
-            start = np.flatnonzero(
-                np.concatenate([[True], (np.diff(ids) != 0) | (np.diff(anchors) != 0)])
-            )
-            anchors, ids, values = (
-                anchors[start],
-                ids[start],
-                np.add.reduceat(values, start, axis=0),
-            )
+            differs = (np.diff(ids) != 0) | (np.diff(anchors) != 0)
+            start = np.flatnonzero(np.concatenate([[True], differs]))
+            anchors = anchors[start]
+            ids = ids[start]
+            values = np.add.reduceat(values, start, axis=0)
         return Links(anchors, ids, values)
 
     def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
-        """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor −
-        x_neighbour| over the neighbours in the block: pass B, additive in any order. `scale` (w,):
-        `whole_scale` of all links there are."""
+        """Return (w, d) int64 sums of scale · values_t |x_anchor − x_neighbour|, each rounded.
+
+        Over the neighbours in the block: pass B, additive in any order. `scale` (w,): `whole_scale`
+        of all links there are."""
         order = np.argsort(block.ids, kind="stable")
-        at = np.searchsorted(block.ids, self.ids, sorter=order)
-        at[at == len(order)] = 0
-        here = (
-            np.flatnonzero(block.ids[order][at] == self.ids)
-            if len(order)
-            else np.zeros(0, np.int64)
-        )
-        i, j, values = self.anchors[here], order[at[here]], self.values[here] * scale
+        place = np.searchsorted(block.ids, self.ids, sorter=order)
+        place[place == len(order)] = 0
+        in_block = np.zeros(0, np.int64)
+        if len(order):
+            in_block = np.flatnonzero(block.ids[order][place] == self.ids)
+        i = self.anchors[in_block]
+        j = order[place[in_block]]
+        values = self.values[in_block] * scale
         out = np.zeros((values.shape[1], batch.width))
         for part, apart in differences(batch.x, block.x, i, j):
-            diff = changed(apart, lambda values: np.abs(values, out=values))
-            for total, value in zip(out, values[part].T, strict=True):
-                if sp.issparse(diff):
-                    terms = np.rint(diff.data * np.repeat(value, np.diff(diff.indptr)))
-                    total += np.bincount(diff.indices, terms, minlength=batch.width)
+            magnitude = changed(apart, lambda values: np.abs(values, out=values))
+            for total, weights in zip(out, values[part].T, strict=True):
+                if sp.issparse(magnitude):
+                    entries = np.repeat(weights, np.diff(magnitude.indptr))
+                    terms = np.rint(magnitude.data * entries)
+                    total += np.bincount(magnitude.indices, terms, minlength=batch.width)
                 else:
-                    terms = diff * value[:, None]
+                    terms = magnitude * weights[:, None]
                     total += np.rint(terms, out=terms).sum(axis=0)
         return out.astype(np.int64)
 
 
 def whole_scale(links: list[Links]) -> np.ndarray:
-    """(w,) what differences are multiplied by before they are rounded: no sum, at most Σ_t
-    |values_t|, leaves 2⁵³."""
-    return 2.0**52 / power_above(sum(np.abs(each.values).sum(axis=0) for each in links))
+    """Return (w,) what differences are multiplied by before they are rounded.
+
+    No sum, at most Σ_t |values_t|, leaves 2⁵³."""
+    return 2.0**52 / power_above(sum(np.abs(part.values).sum(axis=0) for part in links))
 
 
 def hamming_links(
     best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix
 ) -> Links:
-    """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset
-    codes (a,) and (a, k)."""
+    """Return the links of `hamming`, values (t, 2) delta and 1 − delta.
+
+    Of a batch's nearest rows, labelset codes (a,) and (a, k)."""
     k = best.ids.shape[1]
     filled = np.flatnonzero(best.ids.ravel() != NONE)
     anchor = filled // k
-    shared, both, at = shared_labels(members, codes[anchor], neighbour_codes.ravel()[filled])
-    delta = ((both - 2 * shared) / members.shape[1])[at]
+    neighbour = neighbour_codes.ravel()[filled]
+    shared, both, pair = shared_labels(members, codes[anchor], neighbour)
+    delta = ((both - 2 * shared) / members.shape[1])[pair]
     return Links.of(anchor, best.ids.ravel()[filled], np.column_stack([delta, 1 - delta]))
 
 
 def hamming_scores(state: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(d,) scores from the summed state."""
+    """Return (d,) scores from the summed state."""
     weights = np.asarray(state["weights"], np.float64)
     mean = state["differences"] / np.where(weights > 0, weights, 1.0)[:, None]
     return mean[0] - mean[1]
