@@ -1,5 +1,6 @@
-"""Exact sums: products of quantised columns in whole numbers, so that a sum has one value whatever
-the order of the rows, the blocks, the threads or the BLAS.
+"""Exact sums: products of quantised columns in whole numbers.
+
+A sum has one value whatever the order of the rows, the blocks, the threads or the BLAS.
 
 A column of values x, shifted, with |x| ≤ u for a power of two u that does not depend on the rows at
 hand, is taken as
@@ -108,14 +109,14 @@ def quantised(
     for first in range(0, len(fine), step):
         near = slice(first, first + step)
         remainder = fine[near]
-        whole = coarse[near]
+        integer = coarse[near]
         if shift is not None:
             np.copyto(remainder, x[near])  # a float32 less a float64 takes twice as long
             if is_moved:
                 remainder -= shift
         remainder *= scale[x.indices[near]] if is_sparse else scale
-        np.rint(remainder, out=whole)
-        remainder -= whole  # exact, and at most ½: so |l| ≤ 2¹⁹
+        np.rint(remainder, out=integer)
+        remainder -= integer  # exact, and at most ½: so |l| ≤ 2¹⁹
         has_fine = has_fine or bool(remainder.any())
         if has_fine:  # the remainders before are 0, as their l
             remainder *= _ONE
@@ -150,7 +151,8 @@ def add(left: State, right: State, *, in_place: bool = False) -> State:
 def carried(state: State, names: Iterable[str] | None = None) -> State:
     """Return a state whose sums of products, or those of `names`, have what is above 2⁴⁰ apart."""
     out = dict(state)
-    for name in list(state if names is None else names):
+    listed = state if names is None else names
+    for name in list(listed):
         is_square = name.rsplit(" ", 1)[-1] in _SQUARES  # behind the prefix of a group
         if is_square or name + "+" in state:
             above = out[name] >> WORD
@@ -184,7 +186,7 @@ def _products_in_units(state: State, shape: tuple[int, ...]) -> np.ndarray:
     return np.ldexp(out, -2 * BITS, out=out)
 
 
-def _whole(values: Any) -> np.ndarray:
+def _integers(values: Any) -> np.ndarray:
     """Return a sum that is exact in float64 as int64, dense."""
     return dense(values).astype(np.int64)
 
@@ -198,15 +200,15 @@ def _times(x: Any, y: Any) -> Any:
     return x.multiply(y).tocsr() if sp.issparse(x) else x * y
 
 
-def _two_words(name: str, whole: np.ndarray) -> State:
+def _two_words(name: str, integers: np.ndarray) -> State:
     """Return a sum of whole numbers as a word of 40 bits and one of what is above."""
-    return {name: whole & MASK, name + "+": whole >> WORD}
+    return {name: integers & MASK, name + "+": integers >> WORD}
 
 
 def _joined_words(name: str, upper_sum: Any, lower_sum: Any) -> State:
     """Return 2²⁰·upper + lower as a word of 40 bits and one of what is above."""
-    upper = _whole(upper_sum)
-    lower = _whole(lower_sum)
+    upper = _integers(upper_sum)
+    lower = _integers(lower_sum)
     below = ((upper & LOW) << BITS) + lower  # upper's part of the word and all of lower: < 2⁵⁴
     return {name: below & MASK, name + "+": (upper >> BITS) + (below >> WORD)}
 
@@ -261,7 +263,7 @@ def _add_rows(
         if L is not None:
             _add_column_sums(sums, "l", L, Y)
         products.square(H, L)
-    return {name: _whole(value) for name, value in sums.items()}
+    return {name: _integers(value) for name, value in sums.items()}
 
 
 def _add_column_sums(sums: State, name: str, columns: Any, Y: Matrix) -> None:
@@ -302,7 +304,8 @@ def _add_weighted_rows(
     across: bool,
 ) -> State:
     """Add X'X of rows that count m·2^(20·power) times to `products`; return their other sums."""
-    sums: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(Y.T @ m).ravel()}
+    sums: State = {"n": np.array([int(m.sum())], np.int64)}
+    sums["y"] = _integers(Y.T @ m).ravel()
     upper_labels, lower_labels = split(rows_times(Y, m))
     if across:
         sums |= _joined_words("yy", Y.T @ upper_labels, Y.T @ lower_labels)
@@ -325,7 +328,7 @@ def _weighted_sums(
 
     `parts`: upper and lower ones of the columns times m."""
     upper, lower = parts
-    total = _whole(m @ columns).reshape(columns.shape[1])
+    total = _integers(m @ columns).reshape(columns.shape[1])
     by_label = _joined_words(name + "y", (Y.T @ upper).T, (Y.T @ lower).T)
     return _two_words(name, total) | by_label
 
@@ -374,14 +377,14 @@ def group_moments(
         H = coarse[rows]
         L = _cut(fine, rows)
         M = member[:, rows].astype(np.float64)
-        sums: State = {"h": _whole(M @ H)}
+        sums: State = {"h": _integers(M @ H)}
         if squares:
-            sums["hh"] = _whole(M @ _times(H, H))
+            sums["hh"] = _integers(M @ _times(H, H))
         if L is not None:
-            sums["l"] = _whole(M @ L)
+            sums["l"] = _integers(M @ L)
             if squares:
-                sums["hl"] = _whole(M @ _times(H, L))
-                sums["ll"] = _whole(M @ _times(L, L))
+                sums["hl"] = _integers(M @ _times(H, L))
+                sums["ll"] = _integers(M @ _times(L, L))
         state = add(state, sums)
     return carried(state) if wide else state
 
@@ -523,5 +526,5 @@ def weighted_square(
     for rows, m, power in mass_parts(mass):
         terms, _ = terms_of_mass(coarse[rows], _cut(fine, rows), m)
         for place, left, right in terms:
-            parts.append((_whole(left.T @ right), BITS * (place + power)))
+            parts.append((_integers(left.T @ right), BITS * (place + power)))
     return parts

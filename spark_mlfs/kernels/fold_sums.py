@@ -50,7 +50,8 @@ class FoldSums:
         """Return (F,) Σ_l w_l ⟨ỹ_l, ỹ_l⟩ over the held-out rows."""
         n, sums = self.trained
         mean = sums / n[:, None]
-        return (self.yy - 2 * mean * self.sum_y + self.n[:, None] * mean**2) @ weights
+        squares = self.yy - 2 * mean * self.sum_y
+        return (squares + self.n[:, None] * mean**2) @ weights
 
 
 def scores_alone(
@@ -60,11 +61,11 @@ def scores_alone(
     total: np.ndarray,
     square: np.ndarray,
     pairs: np.ndarray,
-    met: np.ndarray,
+    joint: np.ndarray,
 ) -> np.ndarray:
     """Return (m,) J of each feature alone, NaN where it is constant.
 
-    `total`, `square` (m, F) its sums and its squares'; `met` (p, F) its sums over the rows with a
+    `total`, `square` (m, F) its sums and its squares'; `joint` (p, F) its sums over the rows with a
     label, of the `pairs` (2, p), feature by feature, that meet in a row; `base` of no features. Of
     the labels that a feature never meets only the means matter: they are summed once for all.
 
@@ -89,8 +90,8 @@ def scores_alone(
     j, label = pairs
     a_of_pair = a.take(j, axis=0)  # `take`: the quickest
     y_t_of_pair = y_t.take(label, axis=0)
-    c_t = met.sum(axis=1, keepdims=True) - met - a_of_pair * y_t_of_pair
-    c_h = met - a_of_pair * y_h.take(label, axis=0) - b.take(j, axis=0) * y_t_of_pair
+    c_t = joint.sum(axis=1, keepdims=True) - joint - a_of_pair * y_t_of_pair
+    c_h = joint - a_of_pair * y_h.take(label, axis=0) - b.take(j, axis=0) * y_t_of_pair
 
     labels_met = np.bincount(j, minlength=count)
     starts = np.concatenate([[0], np.cumsum(labels_met)])

@@ -133,7 +133,8 @@ class GramStatistics:
         """Return (d,) what `_squares` may be of a constant feature.
 
         It is the difference of two terms that are rounded."""
-        return 1e-12 * (np.diag(self.xx) + self.n * (self.sum_x / self.n) ** 2 + self.n * 1e-300)
+        of_mean = self.n * (self.sum_x / self.n) ** 2
+        return 1e-12 * (np.diag(self.xx) + of_mean + self.n * 1e-300)
 
     def centred(self, scaling: str = "standard") -> GramView:
         """Return G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n.

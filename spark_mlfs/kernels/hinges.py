@@ -386,4 +386,6 @@ def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
     """Return (a, d) factors_i x_i, or (d,) summed over the rows."""
     if summed:
         return np.asarray(x.T @ factors)
-    return dense(x.multiply(factors[:, None])) if sp.issparse(x) else x * factors[:, None]
+    if sp.issparse(x):
+        return dense(x.multiply(factors[:, None]))
+    return x * factors[:, None]

@@ -27,10 +27,10 @@ CELLS = 1 << 16
 
 
 class CountLogs:
-    """c log c in fixed point for counts up to n, as fine as float64 tells it, where informations
-    n·I of `terms`/8 labels add up within 62 bits.
+    """c log c in fixed point for counts up to n.
 
-    Sums on the way there may overflow: they wrap around, and the differences that matter are
+    It is as fine as float64 has it, where informations n·I of `terms`/8 labels add up within 62
+    bits. Sums on the way there may overflow: they wrap around, and the differences that matter are
     exact."""
 
     def __init__(self, n: int, terms: int, correction: str = "none") -> None:
@@ -131,7 +131,8 @@ def _label_terms(
     cells = (logs(positive) + logs(observed - positive)).sum(axis=1)
     n = observed.sum(axis=1)
     n_l = positive.sum(axis=1)
-    return cells - logs(observed).sum(axis=1) - logs(n_l) - logs(n - n_l) + logs(n), n
+    terms = cells - logs(observed).sum(axis=1)
+    return terms - logs(n_l) - logs(n - n_l) + logs(n), n
 
 
 def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
@@ -190,7 +191,8 @@ def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.nda
     """Return I(f; class | s), (F,) nats, from `counts` (F, b, w, classes)."""
     of_s = counts.sum(axis=1)
     value = logs(counts).sum(axis=(1, 2, 3)) - logs(of_s).sum(axis=(1, 2))
-    value += logs(of_s.sum(axis=2)).sum(axis=1) - logs(counts.sum(axis=3)).sum(axis=(1, 2))
+    value += logs(of_s.sum(axis=2)).sum(axis=1)
+    value -= logs(counts.sum(axis=3)).sum(axis=(1, 2))
     return logs.nats(value, of_s.sum(axis=(1, 2)))
 
 

@@ -82,10 +82,10 @@ def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = 
     return words(name, *parts)
 
 
-def _sums_of_rows(whole: np.ndarray, shift: int) -> list[Shifted]:
+def _sums_of_rows(integers: np.ndarray, shift: int) -> list[Shifted]:
     sums = []
-    for first in range(0, max(1, len(whole)), SUMMED_ROWS):
-        rows = whole[first : first + SUMMED_ROWS].astype(np.int64)
+    for first in range(0, max(1, len(integers)), SUMMED_ROWS):
+        rows = integers[first : first + SUMMED_ROWS].astype(np.int64)
         sums.append((np.atleast_1d(rows.sum(axis=0)), shift))
     return sums
 
@@ -98,9 +98,16 @@ def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[
     for rows, m, power in mass_parts(mass):
         times = m.astype(np.int64).reshape(-1, *(1,) * (coarse.ndim - 1))
         shift = BITS * power
-        for values, exponent in ((coarse[rows], WORD), (fine[rows], 0)):
-            lower = (values & LOW) * times
-            parts.append((np.atleast_1d(lower.sum(axis=0)), shift + exponent))
-            upper = (values >> BITS) * times
-            parts.append((np.atleast_1d(upper.sum(axis=0)), shift + exponent + BITS))
+        parts += _products(coarse[rows], times, shift + WORD)
+        parts += _products(fine[rows], times, shift)
     return parts
+
+
+def _products(values: np.ndarray, times: np.ndarray, shift: int) -> list[Shifted]:
+    """Return Σ values · times · 2^shift over the rows, of the values' upper and lower 20 bits."""
+    lower = (values & LOW) * times
+    upper = (values >> BITS) * times
+    return [
+        (np.atleast_1d(lower.sum(axis=0)), shift),
+        (np.atleast_1d(upper.sum(axis=0)), shift + BITS),
+    ]

@@ -31,8 +31,6 @@ from ..lazy import cached_property
 from .labels import Lookup
 from .matrix import Matrix, changed, dense
 
-SievedParts = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.split`
-
 GRID = 1e-10  # distances per feature are compared on this grid
 BATCH, TILE = 512, 1024  # queries and reference rows in a tile
 SIEVED_BATCH = 1024  # queries met with such a tile at once
@@ -42,17 +40,24 @@ DENSE_BELOW = 16
 # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
 FREQUENT_SHARE = 0.1
 MOST_FREQUENT = 512  # of them at most: they are kept dense
-SIEVED_PRODUCTS = (
-    1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
-)
-CHUNK_BYTES, CACHED_BYTES = 32 << 20, 1 << 19
-_EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
+# rare features shared by a pair, on average, up to which a sieve is the faster way
+SIEVED_PRODUCTS = 1.5
+CHUNK_BYTES = 32 << 20  # of differences of sparse rows
+CACHED_BYTES = 1 << 19  # of dense ones, which stay in the cache
+# squared norms of which a product in single precision neither vanishes nor overflows
+SINGLE_LEAST, SINGLE_MOST = 1e-20, 1e30
+_EPS = np.finfo(np.float64).eps
+_EPS_SINGLE = np.finfo(np.float32).eps
+
+Listed = tuple[np.ndarray, np.ndarray, np.ndarray]  # i, j and approximate d2 of pairs
 
 
 class Rows:
     """Rows ready for distances: `x` (n, d) float64, dense C order or CSR; `ids` (n,) int64, unique;
-    `codes` (n,) of labelsets. `scale` (d,) divides features, `offset` (d,) is taken off dense ones
-    first: large means would drown small differences."""
+    `codes` (n,) of labelsets.
+
+    `scale` (d,) divides features, `offset` (d,) is taken off dense ones first: large means would
+    drown small differences."""
 
     def __init__(
         self,
@@ -102,61 +107,89 @@ class Rows:
         return sp.issparse(self.x)
 
     def take(self, rows: np.ndarray | slice) -> Rows:
-        """Some of the rows; a slice of dense rows is not copied."""
+        """Return some of the rows; a slice of dense rows is not copied."""
         out = object.__new__(Rows)
-        out.x, out.ids, out.norms, out._split = self.x[rows], self.ids[rows], self.norms[rows], None
+        out.x = self.x[rows]
+        out.ids = self.ids[rows]
+        out.norms = self.norms[rows]
         out.codes = None if self.codes is None else self.codes[rows]
-        out._single = (
-            self._single[rows] if self._single is not None and isinstance(rows, slice) else None
-        )
+        out._split = None
+        out._single = None
+        if self._single is not None and isinstance(rows, slice):
+            out._single = self._single[rows]
         return out
 
     def single(self) -> np.ndarray:
+        """Return x in single precision, converted once."""
         if self._single is None:
             self._single = self.x.astype(np.float32)
         return self._single
 
     def split(self, sieve: Sieve) -> SievedParts:
+        """Return the parts of the rows for a sieve, split once."""
         if self._split is None or self._split[0] is not sieve:
             self._split = sieve, sieve.split(self)
         return self._split[1]
 
 
+# ---- distances from differences ----
+
+
 def pair_squares(
     left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded
-    memory."""
+    """Return sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences.
+
+    In bounded memory."""
     out = np.empty(len(i))
-    for part, diff in differences(left, right, i, j):
-        squares = changed(diff, lambda values: np.square(values, out=values))
-        out[part] = (
-            np.asarray(squares.sum(axis=1)).ravel() if weights is None else squares @ weights
-        )
+    for part, apart in differences(left, right, i, j):
+        squares = changed(apart, lambda values: np.square(values, out=values))
+        if weights is None:
+            out[part] = np.asarray(squares.sum(axis=1)).ravel()
+        else:
+            out[part] = squares @ weights
     return out
 
 
 def differences(
     left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray
 ) -> Iterator[tuple[slice, Matrix]]:
-    """Yield runs of t and left[i_t] - right[j_t] for each, CSR where one of both is, in bounded
-    memory."""
-    sparse = sp.issparse(left) or sp.issparse(right)
-    wide = (
-        sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right))
-        if sparse
-        else left.shape[1]
-    )
-    step = max(1, (CHUNK_BYTES // 32 if sparse else CACHED_BYTES // 8) // max(1, wide))
-    for a in range(0, len(i), step):
-        part = slice(a, a + step)
-        one, other = left[i[part]], right[j[part]]
-        yield (
-            part,
-            sp.csr_matrix(one) - sp.csr_matrix(other)
-            if sparse
-            else np.subtract(one, other, out=one),
-        )
+    """Yield runs of t and left[i_t] - right[j_t] for each, in bounded memory.
+
+    CSR where one of both is."""
+    is_sparse = sp.issparse(left) or sp.issparse(right)
+    if is_sparse:
+        values = CHUNK_BYTES // 32
+        width = _values_a_row(left) + _values_a_row(right)
+    else:
+        values = CACHED_BYTES // 8
+        width = left.shape[1]
+    step = max(1, values // max(1, width))
+    for first in range(0, len(i), step):
+        part = slice(first, first + step)
+        a = left[i[part]]
+        b = right[j[part]]
+        if is_sparse:
+            yield part, sp.csr_matrix(a) - sp.csr_matrix(b)
+        else:
+            yield part, np.subtract(a, b, out=a)
+
+
+def _values_a_row(x: Matrix) -> int:
+    return x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1]
+
+
+def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Return left[i_t]'right[j_t] for each t, in bounded memory."""
+    out = np.empty(len(i))
+    step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
+    for first in range(0, len(i), step):
+        part = slice(first, first + step)
+        np.einsum("ij,ij->i", left[i[part]], right[j[part]], out=out[part])
+    return out
+
+
+# ---- tiles of approximate distances ----
 
 
 class Pairs:
@@ -171,7 +204,8 @@ class Pairs:
     def _bound(self) -> np.ndarray:
         root = np.sqrt(self.query.norms) + np.sqrt(self.reference.norms.max(initial=0.0))
         # in single precision the rows and their norms are rounded, too
-        return (self.query.width + 8) * (2 * _EPS_SINGLE if self.single else _EPS) * root * root
+        eps = 2 * _EPS_SINGLE if self.single else _EPS
+        return (self.query.width + 8) * eps * root * root
 
     @property
     def width(self) -> int:
@@ -179,19 +213,17 @@ class Pairs:
 
     @property
     def features(self) -> int:
-        """Return the divisor that brings distances to the grid."""
+        """The divisor that brings distances to the grid."""
         return max(1, self.query.width)
 
     def values(self, rows: np.ndarray) -> np.ndarray:
-        """(len(rows), width) approximate d2 of some queries; a row and itself are infinitely far
-        apart."""
+        """Return (len(rows), width) approximate d2 of some queries.
+
+        A row and itself are infinitely far apart."""
         raise NotImplementedError
 
-    def near(
-        self, cut: np.ndarray, allowed: Lookup | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """i, j and approximate d2 of the `allowed` pairs of different rows with approximate d2 <=
-        cut_i."""
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> Listed:
+        """Return the `allowed` pairs of different rows with approximate d2 <= cut_i."""
         raise NotImplementedError
 
     def ids(self, j: np.ndarray) -> np.ndarray:
@@ -203,11 +235,13 @@ class Pairs:
     def keys(
         self, i: np.ndarray, j: np.ndarray, approx: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that
-        were computed so, else NaN."""
+        """Return rint(d2 / features * 1e10) of listed pairs, exactly as from differences.
+
+        And the d2 that were computed so, else NaN."""
         unit = self.features * GRID
         value = approx / unit
         key = np.rint(value)
+        # the error could take the value across the half between two keys
         unsure = np.flatnonzero(0.5 - np.abs(value - key) <= self.error[i] / unit)
         squares = np.full(len(i), np.nan)
         if len(unsure):
@@ -221,16 +255,17 @@ class Tile(Pairs):
     `single`: in single precision."""
 
     def __init__(self, query: Rows, reference: Rows, single: bool = False) -> None:
-        self.query, self.reference, self.single = query, reference, single
+        self.query = query
+        self.reference = reference
+        self.single = single
         approx = query.single() @ reference.single().T if single else products(query.x, reference.x)
         approx *= -2.0
         approx += query.norms[:, None].astype(approx.dtype)
         approx += reference.norms.astype(approx.dtype)
-        _, mine, other = np.intersect1d(
-            query.ids, reference.ids, assume_unique=True, return_indices=True
-        )
-        approx[mine, other] = np.inf
-        self.approx, self.error = approx, self._bound()
+        _, i, j = np.intersect1d(query.ids, reference.ids, assume_unique=True, return_indices=True)
+        approx[i, j] = np.inf
+        self.approx = approx
+        self.error = self._bound()
         self.rows: np.ndarray | None = None
         self.columns: np.ndarray | None = None
 
@@ -241,9 +276,7 @@ class Tile(Pairs):
     def values(self, rows: np.ndarray) -> np.ndarray:
         return self.approx[rows]
 
-    def near(
-        self, cut: np.ndarray, allowed: Lookup | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> Listed:
         if self.single:  # rounded up, so that the comparison stays in single precision
             cut = np.nextafter(cut.astype(np.float32), np.float32(np.inf))
         within = self.approx <= cut[:, None]
@@ -252,29 +285,41 @@ class Tile(Pairs):
             allowed = None
         i, j = np.divmod(np.flatnonzero(within), max(1, self.width))
         if allowed is not None:
-            kept = np.flatnonzero(allowed.pairs(i, j))
-            i, j = i[kept], j[kept]
+            admitted = np.flatnonzero(allowed.pairs(i, j))
+            i = i[admitted]
+            j = j[admitted]
         approx = self.approx[i, j].astype(np.float64)
         if np.isinf(approx).any():  # an open cut admits the row itself
             others = np.isfinite(approx)
-            i, j, approx = i[others], j[others], approx[others]
+            i = i[others]
+            j = j[others]
+            approx = approx[others]
         return i, j, approx
 
     def transposed(self) -> Tile:
-        """The same tile seen from the reference rows: symmetric work is done once."""
+        """Return the same tile seen from the reference rows: symmetric work is done once."""
         out = object.__new__(Tile)
-        out.query, out.reference, out.single = self.reference, self.query, self.single
-        out.approx, out.rows, out.columns = self.approx.T, None, None
+        out.query = self.reference
+        out.reference = self.query
+        out.single = self.single
+        out.approx = self.approx.T
         out.error = out._bound()
+        out.rows = None
+        out.columns = None
         return out
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
-        """Some queries against some reference rows of a whole tile; the rows themselves are not
-        copied."""
+        """Return some queries against some reference rows of a whole tile.
+
+        The rows themselves are not copied."""
         out = object.__new__(Tile)
-        out.query, out.reference, out.single = self.query, self.reference, self.single
-        out.approx, out.error = self.approx[rows[:, None], columns], self.error[rows]
-        out.rows, out.columns = rows, columns
+        out.query = self.query
+        out.reference = self.reference
+        out.single = self.single
+        out.approx = self.approx[rows[:, None], columns]
+        out.error = self.error[rows]
+        out.rows = rows
+        out.columns = columns
         return out
 
     @cached_property
@@ -282,12 +327,33 @@ class Tile(Pairs):
         return Tile(self.query, self.reference)
 
     def ids(self, j: np.ndarray) -> np.ndarray:
-        return super().ids(j if self.columns is None else self.columns[j])
+        if self.columns is not None:
+            j = self.columns[j]
+        return super().ids(j)
 
     def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return super().squares(
-            i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j]
-        )
+        i = i if self.rows is None else self.rows[i]
+        j = j if self.columns is None else self.columns[j]
+        return super().squares(i, j)
+
+
+def products(left: Matrix, right: Matrix) -> np.ndarray:
+    """Return left @ right.T, dense, whatever the two are."""
+    return dense(left @ right.T)
+
+
+# ---- sparse rows through a sieve ----
+
+
+@dataclass(frozen=True)
+class SievedParts:
+    """Rows by a sieve: `rare` features (n, d), their squared norms `squares` (n,), the frequent
+    ones `dense` (n, f), and their norms `root` (n,)."""
+
+    rare: sp.csr_matrix
+    squares: np.ndarray
+    dense: np.ndarray
+    root: np.ndarray
 
 
 @dataclass(eq=False)
@@ -299,35 +365,36 @@ class Sieve:
 
     @staticmethod
     def of(rows: Rows) -> Sieve | None:
-        """A sieve for rows like these; None where they are dense, or share so many features that it
-        would not pay."""
+        """Return a sieve for rows like these; None where it would not pay.
+
+        They are dense then, or share too many features."""
         if not rows.sparse or not len(rows):
             return None
         d = rows.width
         counts = np.bincount(rows.x.indices, minlength=d)
         weight = np.bincount(rows.x.indices, rows.x.data**2, minlength=d)
         order = np.argsort(-counts, kind="stable")
-        few = min(
-            MOST_FREQUENT,
-            np.searchsorted(np.cumsum(weight[order]), FREQUENT_SHARE * weight.sum(), side="right"),
-        )
+        weight_of_first = np.cumsum(weight[order])
+        within = np.searchsorted(weight_of_first, FREQUENT_SHARE * weight.sum(), side="right")
+        few = min(MOST_FREQUENT, within)
         rare = counts[order[few:]] / len(rows)
         return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
 
     def split(self, rows: Rows) -> SievedParts:
-        """The rare features (n, d), their squared norms (n,), and the frequent ones, dense (n, f),
-        with their norms (n,)."""
+        """Split the features of rows."""
         x = rows.x
-        often = np.zeros(rows.width, bool)
-        often[self.frequent] = True
-        rare = ~often[x.indices]
-        ends = np.concatenate([[0], np.cumsum(rare)])[x.indptr]
-        part = sp.csr_matrix((x.data[rare], x.indices[rare], ends), shape=x.shape)
-        dense = x[:, self.frequent].toarray()
-        squares = np.add.reduceat(np.append(part.data**2, 0.0), np.minimum(ends[:-1], part.nnz)) * (
-            np.diff(ends) > 0
-        )
-        return part, squares, dense, np.sqrt(np.einsum("ij,ij->i", dense, dense))
+        is_frequent = np.zeros(rows.width, bool)
+        is_frequent[self.frequent] = True
+        is_rare = ~is_frequent[x.indices]
+        ends = np.concatenate([[0], np.cumsum(is_rare)])[x.indptr]
+        rare = sp.csr_matrix((x.data[is_rare], x.indices[is_rare], ends), shape=x.shape)
+        # with a 0 behind all; a row without a rare feature has 0
+        values = np.append(rare.data**2, 0.0)
+        squares = np.add.reduceat(values, np.minimum(ends[:-1], rare.nnz))
+        squares = squares * (np.diff(ends) > 0)
+        frequent = x[:, self.frequent].toarray()
+        root = np.sqrt(np.einsum("ij,ij->i", frequent, frequent))
+        return SievedParts(rare, squares, frequent, root)
 
 
 class SievedRows:
@@ -335,99 +402,105 @@ class SievedRows:
     `squares`."""
 
     def __init__(self, rows: Rows, sieve: Sieve) -> None:
-        part, squares, dense, root = sieve.split(rows)
-        order = np.argsort(squares, kind="stable")
+        parts = sieve.split(rows)
+        order = np.argsort(parts.squares, kind="stable")
         self.rows = rows.take(order)
-        self.squares, self.dense, self.root = squares[order], dense[order], root[order]
-        columns = part[order].tocsc()
-        self.transposed = sp.csr_matrix(
-            (columns.data, columns.indices, columns.indptr), shape=columns.shape[::-1]
-        )
+        self.squares = parts.squares[order]
+        self.dense = parts.dense[order]
+        self.root = parts.root[order]
+        columns = parts.rare[order].tocsc()
+        entries = (columns.data, columns.indices, columns.indptr)
+        self.transposed = sp.csr_matrix(entries, shape=columns.shape[::-1])
 
 
 class SievedTile(Pairs):
     """Distances of some sparse query rows to some sparse reference rows, of which only those within
     a cut are ever formed."""
 
-    def __init__(self, query: Rows, split: SievedParts, reference: SievedRows) -> None:
-        self.query, self.reference, self._ready = query, reference.rows, reference
-        _, self._squares, self._dense, self._root = split
+    def __init__(self, query: Rows, parts: SievedParts, reference: SievedRows) -> None:
+        self.query = query
+        self.reference = reference.rows
+        self._parts = parts
+        self._ready = reference
         self.error = self._bound()
 
     @cached_property
     def _product(self) -> sp.csr_matrix:
+        """x_r'z_r of the pairs that share a rare feature."""
         return self.query.x @ self._ready.transposed
 
     @cached_property
-    def _rest(self) -> np.ndarray:
-        rest = self._ready.squares[self._product.indices]
-        rest -= 2 * self._product.data
-        return rest
+    def _bounds(self) -> np.ndarray:
+        """|z_r|^2 - 2 x_r'z_r of these pairs."""
+        bounds = self._ready.squares[self._product.indices]
+        bounds -= 2 * self._product.data
+        return bounds
 
     def values(self, rows: np.ndarray) -> np.ndarray:
         return Tile(self.query.take(rows), self.reference).approx
 
-    def near(
-        self, cut: np.ndarray, allowed: Lookup | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        ready, b = self._ready, self.width
-        slack = cut - self._squares  # what the other terms of the bound may come to
-        first = np.searchsorted(
-            ready.squares, slack, side="right"
-        )  # rows that may be near without a rare feature in common
-        wide = np.flatnonzero(first > b // 4)
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> Listed:
+        slack = cut - self._parts.squares  # what the other terms of the bound may come to
+        # rows that may be near without a rare feature in common: so many, in their order
+        first = np.searchsorted(self._ready.squares, slack, side="right")
+        wide = np.flatnonzero(first > self.width // 4)
         if 2 * len(wide) > len(cut):  # most rows pass, as where many are empty
             return Tile(self.query, self.reference).near(cut, allowed)
-        parts = []
-        if len(wide):
-            some = None if allowed is None else allowed.take(wide)
-            i, j, approx = Tile(self.query.take(wide), self.reference).near(cut[wide], some)
-            parts.append((wide[i], j, approx))
-            first[wide], slack[wide] = 0, -np.inf
-        product, shared = self._product, np.diff(self._product.indptr)
-        passed = np.flatnonzero(self._rest <= np.repeat(slack, shared))
-        within = np.flatnonzero(product.indices < np.repeat(first, shared))
-        start = np.concatenate([[0], np.cumsum(first)])
-        alone = np.ones(start[-1], bool)
-        alone[start[_row_of(product.indptr, within)] + product.indices[within]] = False
-        alone = np.flatnonzero(alone)
-        i = _row_of(start, alone)
-        j = np.concatenate([product.indices[passed], alone - start[i]])
-        i = np.concatenate([_row_of(product.indptr, passed), i])
-        rare = np.concatenate([product.data[passed], np.zeros(len(alone))])
-        apart = self._root[i] - ready.root[j]
+        if not len(wide):
+            return self._near(cut, slack, first, allowed)
+        allowed_wide = None if allowed is None else allowed.take(wide)
+        i, j, approx = Tile(self.query.take(wide), self.reference).near(cut[wide], allowed_wide)
+        first[wide] = 0
+        slack[wide] = -np.inf
+        i_narrow, j_narrow, approx_narrow = self._near(cut, slack, first, allowed)
+        return (
+            np.concatenate([wide[i], i_narrow]),
+            np.concatenate([j, j_narrow]),
+            np.concatenate([approx, approx_narrow]),
+        )
+
+    def _near(
+        self, cut: np.ndarray, slack: np.ndarray, first: np.ndarray, allowed: Lookup | None
+    ) -> Listed:
+        """Return the pairs within the cut: of those that the bound lets pass, the distances."""
+        ready = self._ready
+        i, j, rare = self._passing(slack, first)
+        apart = self._parts.root[i] - ready.root[j]
         bound = ready.squares[j] - 2 * rare + apart * apart
-        near = np.flatnonzero((bound <= slack[i]) & (self.query.ids[i] != self.reference.ids[j]))
+        passes = (bound <= slack[i]) & (self.query.ids[i] != self.reference.ids[j])
+        near = np.flatnonzero(passes)
         if allowed is not None:
             near = near[allowed.pairs(i[near], j[near])]
-        i, j, rare = i[near], j[near], rare[near]
-        approx = (
-            self.query.norms[i]
-            + self.reference.norms[j]
-            - 2 * (rare + row_products(self._dense, ready.dense, i, j))
-        )
+        i = i[near]
+        j = j[near]
+        product = rare[near] + row_products(self._parts.dense, ready.dense, i, j)
+        approx = self.query.norms[i] + self.reference.norms[j] - 2 * product
         near = np.flatnonzero(approx <= cut[i])
-        parts.append((i[near], j[near], approx[near]))
-        i, j, approx = (
-            (np.concatenate(each) for each in zip(*parts, strict=True))
-            if len(parts) > 1
-            else parts[0]
-        )
-        return i, j, approx
+        return i[near], j[near], approx[near]
+
+    def _passing(self, slack: np.ndarray, first: np.ndarray) -> Listed:
+        """Return the pairs i, j that the first part of the bound lets pass, and their x_r'z_r."""
+        product = self._product
+        sharing = np.diff(product.indptr)  # pairs of each query that share a rare feature
+        passed = np.flatnonzero(self._bounds <= np.repeat(slack, sharing))
+        # of the `first` rows of each query those that share none
+        within = np.flatnonzero(product.indices < np.repeat(first, sharing))
+        start = np.concatenate([[0], np.cumsum(first)])
+        shares_none = np.ones(start[-1], bool)
+        shares_none[start[_row_of(product.indptr, within)] + product.indices[within]] = False
+        others = np.flatnonzero(shares_none)
+        i_of_others = _row_of(start, others)
+        i = np.concatenate([_row_of(product.indptr, passed), i_of_others])
+        j = np.concatenate([product.indices[passed], others - start[i_of_others]])
+        rare = np.concatenate([product.data[passed], np.zeros(len(others))])
+        return i, j, rare
 
 
 def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
     return np.searchsorted(indptr, entries, side="right") - 1
 
 
-def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """left[i_t]'right[j_t] for each t, in bounded memory."""
-    out = np.empty(len(i))
-    step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
-    for a in range(0, len(i), step):
-        part = slice(a, a + step)
-        np.einsum("ij,ij->i", left[i[part]], right[j[part]], out=out[part])
-    return out
+# ---- reference rows and queries ----
 
 
 class Reference:
@@ -437,44 +510,40 @@ class Reference:
     def __init__(
         self, rows: Rows, sieve: Sieve | None = None, size: int | None = None, single: bool = True
     ) -> None:
-        # squares of what is rounded must neither vanish nor overflow
-        self.single = single and not rows.sparse and 1e-20 < rows.norms.max(initial=0.0) < 1e30
-        size = size or (TILE if sieve is None else SIEVED_TILE)
+        largest = rows.norms.max(initial=0.0)
+        self.single = single and not rows.sparse and SINGLE_LEAST < largest < SINGLE_MOST
         self.sieve = sieve
         self.runs: list[tuple[slice, Rows | SievedRows]] = []
+        size = size or (TILE if sieve is None else SIEVED_TILE)
         for first in range(0, len(rows), size):
             run = slice(first, min(first + size, len(rows)))
-            some = rows if run == slice(0, len(rows)) else rows.take(run)
-            self.runs.append((run, some if sieve is None else SievedRows(some, sieve)))
+            part = rows if run == slice(0, len(rows)) else rows.take(run)
+            self.runs.append((run, part if sieve is None else SievedRows(part, sieve)))
 
     def tiles(self, query: Rows) -> Iterator[tuple[Pairs, slice]]:
-        split = None if self.sieve is None else query.split(self.sieve)
-        for run, some in self.runs:
-            if split is not None and isinstance(some, SievedRows):
-                yield SievedTile(query, split, some), run
+        """Yield the tiles of some queries against the runs, with the run."""
+        parts = None if self.sieve is None else query.split(self.sieve)
+        for run, rows in self.runs:
+            if parts is not None and isinstance(rows, SievedRows):
+                yield SievedTile(query, parts, rows), run
                 continue
-            single = self.single and query.norms.max(initial=0.0) < 1e30
-            assert isinstance(some, Rows)
-            tile = Tile(query, some, single)
+            single = self.single and query.norms.max(initial=0.0) < SINGLE_MOST
+            assert isinstance(rows, Rows)
+            tile = Tile(query, rows, single)
             yield tile, run
             if "double" in tile.__dict__:  # it was not good enough, nor will the next be
                 self.single = False
 
 
 def batched(query: Rows) -> tuple[Sieve | None, list[Rows]]:
-    """A sieve for queries, if it pays, and the queries in batches that tiles take."""
+    """Return a sieve for queries, if it pays, and the queries in batches that tiles take."""
     sieve = Sieve.of(query)
     size = BATCH if sieve is None else SIEVED_BATCH
     return sieve, [query.take(slice(first, first + size)) for first in range(0, len(query), size)]
 
 
 def tiles(query: Rows, reference: Rows, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
-    """The whole tiles of `query` against runs of at most `size` reference rows, with the run."""
+    """Yield the whole tiles of `query` against runs of at most `size` rows, with the run."""
     for tile, run in Reference(reference, None, size, single=False).tiles(query):
         assert isinstance(tile, Tile)
         yield tile, run
-
-
-def products(left: Matrix, right: Matrix) -> np.ndarray:
-    """left @ right.T, dense, whatever the two are."""
-    return dense(left @ right.T)

@@ -24,9 +24,10 @@ class LabelRanks:
         score = np.take_along_axis(scores, order, axis=1)
         relevant = np.take_along_axis(truth, order, axis=1)
         # the last of equal scores has their rank: it is handed on to those before
-        is_last = np.concatenate([score[:, 1:] != score[:, :-1], np.ones((n, 1), bool)], axis=1)
-        rank = np.where(is_last, np.arange(1, q + 1), q + 1)
-        rank = np.minimum.accumulate(rank[:, ::-1], axis=1)[:, ::-1]
+        differs = score[:, 1:] != score[:, :-1]
+        is_last = np.concatenate([differs, np.ones((n, 1), bool)], axis=1)
+        rank = np.where(is_last, np.arange(1, q + 1), q + 1)[:, ::-1]
+        rank = np.minimum.accumulate(rank, axis=1)[:, ::-1]
         above = np.take_along_axis(np.cumsum(relevant, axis=1), rank - 1, axis=1)
         return LabelRanks(relevant, rank, above)
 

@@ -105,7 +105,7 @@ class Lookup:
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self.table[self.rows[i], self.columns[j]]
 
-    def where(self, compare: np.ufunc, limit: float) -> Lookup:
+    def compared(self, compare: np.ufunc, limit: float) -> Lookup:
         """Return whether the values compare so with a limit.
 
         They are above 0 where rows share a label (of positive weight)."""

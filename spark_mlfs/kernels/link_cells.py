@@ -100,15 +100,16 @@ class LinkCells:
         starts = None
         pair = key // self.codes
         if self.codes > 1 and len(key):
-            starts = np.flatnonzero(np.concatenate([[True], pair[1:] != pair[:-1]]))
+            is_first = np.concatenate([[True], pair[1:] != pair[:-1]])
+            starts = np.flatnonzero(is_first)
             label = label[starts]
             pair = pair[starts]
             starts = starts.astype(np.int32)  # within a part
         features = np.arange(last + 1 - first)
         cells = np.searchsorted(key, features * self.size * self.codes)
         pairs = np.searchsorted(pair, features * self.size)
-        is_short = len(features) * self.size * self.codes < 1 << 31
-        key = key.astype(np.int32 if is_short else np.int64)
+        narrowest = np.int32 if len(features) * self.size * self.codes < 1 << 31 else np.int64
+        key = key.astype(narrowest)
         slot = slot.astype(np.int32)
         label = label.astype(np.int32)
         return Cells(first, last, key, slot, count, label, starts, cells, pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -14,24 +15,26 @@ Matrix: TypeAlias = Any
 
 
 def with_values(x: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
-    """The matrix with other `values` where it stores some."""
+    """Return the matrix with other `values` where it stores some."""
     return sp.csr_matrix((values, x.indices, x.indptr), shape=x.shape)
 
 
-def changed(x: Matrix, by: Callable[[np.ndarray], np.ndarray]) -> Matrix:
-    """The array, or what a CSR matrix stores, changed entry by entry."""
-    return with_values(x, by(x.data)) if sp.issparse(x) else by(x)
+def changed(x: Matrix, change: Callable[[np.ndarray], np.ndarray]) -> Matrix:
+    """Return the array, or what a CSR matrix stores, changed entry by entry."""
+    return with_values(x, change(x.data)) if sp.issparse(x) else change(x)
 
 
 def dense(x: Matrix) -> np.ndarray:
-    """The rows of x as an array."""
+    """Return the rows of x as an array."""
     return x.toarray() if sp.issparse(x) else np.asarray(x)
 
 
 def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Sums of the values from edge to edge (k + 1,), the first 0, the last behind all: exact of
-    whole numbers, else in order."""
-    out = np.zeros(len(edges) - 1, np.int64 if values.dtype.kind == "i" else values.dtype)
+    """Return sums of the values from edge to edge (k + 1,), the first 0, the last behind all.
+
+    They are exact of whole numbers, else in order."""
+    dtype = np.int64 if values.dtype.kind == "i" else values.dtype
+    out = np.zeros(len(edges) - 1, dtype)
     filled = edges[1:] > edges[:-1]
     if filled.any():
         out[filled] = np.add.reduceat(values, edges[:-1][filled])
@@ -39,23 +42,23 @@ def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
+    """Return starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
     lengths = ends - starts
-    return np.asarray(
-        np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-    )
+    shifts = starts - np.cumsum(lengths) + lengths
+    return np.asarray(np.arange(lengths.sum()) + np.repeat(shifts, lengths))
 
 
 def distinct_rows(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-    """The first of each kind of equal rows, and the kind of every row."""
+    """Return the first of each kind of equal rows, and the kind of every row."""
     if sp.issparse(x):
         x = x.copy()
         x.eliminate_zeros()
         x.sort_indices()
-        runs = [slice(a, z) for a, z in zip(x.indptr[:-1], x.indptr[1:], strict=True)]
-        contents = [(x.indices[run].tobytes(), x.data[run].tobytes()) for run in runs]
+        rows = [slice(*ends) for ends in itertools.pairwise(x.indptr)]
+        contents = [(x.indices[row].tobytes(), x.data[row].tobytes()) for row in rows]
     else:
         contents = [row.tobytes() for row in x + 0.0]  # one zero
     kinds: dict[object, int] = {}
-    kind = np.array([kinds.setdefault(content, len(kinds)) for content in contents], np.int64)
+    numbers = [kinds.setdefault(content, len(kinds)) for content in contents]
+    kind = np.array(numbers, np.int64)
     return np.unique(kind, return_index=True)[1], kind

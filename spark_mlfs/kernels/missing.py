@@ -1,13 +1,14 @@
 """Missing feature values (NaN): what stands for them is fitted on the training rows, and saved with
 what was fitted there.
 
-`missing` ``"error"`` (default)  a missing value is refused, naming where it is ``"mean"``
-    the mean of the feature's known values in the training rows (of a sparse one, its zeros
-    included); 0
-                           where there is none
+`missing`
+    ``"error"`` (default)  a missing value is refused, naming where it is
+    ``"mean"``             the mean of the feature's known values in the training rows (of a sparse
+                           one, its zeros included); 0 where there is none
     ``"zero"``             0
     ``"drop"``             a training row that lacks one is left out. Later rows are never: one that
                            lacks a selected feature is refused, so that every row is accounted for
+
 A fitted model fills later rows with the means of the training rows; features that are not selected
 may be anything there.
 
@@ -43,9 +44,9 @@ REFUSED = (
 def count_missing(
     indices: np.ndarray, values: np.ndarray, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many values each of `width` features lacks, and the largest known magnitude of
-    each."""
-    largest, unknown = np.zeros(width), np.isnan(values)
+    """Return how many values each of `width` features lacks, and its largest known magnitude."""
+    largest = np.zeros(width)
+    unknown = np.isnan(values)
     np.maximum.at(largest, indices[~unknown], np.abs(values[~unknown]))
     return np.bincount(indices[unknown], minlength=width), largest
 
@@ -58,15 +59,18 @@ def scale_above(largest: np.ndarray) -> np.ndarray:
 def sum_known(
     indices: np.ndarray, values: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of the known values of each feature as integers: of `BITS` bits below its
-    scale, and of as many below."""
+    """Return the sums of the known values of each feature as integers.
+
+    Of `BITS` bits below its scale, and of as many below."""
     known = ~np.isnan(values)
-    indices, values = indices[known], values[known].astype(np.float64)
+    indices = indices[known]
+    values = values[known].astype(np.float64)
     scaled = values / scale[indices] * float(1 << BITS)
-    whole = np.rint(scaled)
-    rest = np.rint((scaled - whole) * float(1 << BITS))
+    coarse = np.rint(scaled)
+    fine = np.rint((scaled - coarse) * float(1 << BITS))
     # sums of integers below 2^53 are exact
-    high, low = (np.bincount(indices, weights=part, minlength=len(scale)) for part in (whole, rest))
+    high = np.bincount(indices, weights=coarse, minlength=len(scale))
+    low = np.bincount(indices, weights=fine, minlength=len(scale))
     return high.astype(np.int64), low.astype(np.int64)
 
 
@@ -74,12 +78,12 @@ def means_of_sums(
     high: np.ndarray, low: np.ndarray, known: np.ndarray, scale: np.ndarray
 ) -> list[float]:
     """Return the mean of each feature from its sums and how many values it has; 0 of none."""
-    return [
-        ((int(above) << BITS) + int(below)) / int(n) / float(1 << 2 * BITS) * float(factor)
-        if n
-        else 0.0
-        for above, below, n, factor in zip(high, low, known, scale, strict=True)
-    ]
+    means = []
+    for above, below, n, factor in zip(high, low, known, scale, strict=True):
+        total = (int(above) << BITS) + int(below)
+        mean = total / int(n) / float(1 << 2 * BITS) * float(factor) if n else 0.0
+        means.append(mean)
+    return means
 
 
 def fill_of_rows(x: Matrix, missing: str) -> dict[str, Any]:
@@ -87,20 +91,22 @@ def fill_of_rows(x: Matrix, missing: str) -> dict[str, Any]:
     if missing != "mean":
         return {} if missing == "error" else {"missing": missing}
     n, d = x.shape
-    cuts = range(0, n, ROWS)
-    known, largest = np.full(d, n), np.zeros(d)
-    for a in cuts:
-        count, magnitude = count_missing(*_entries(x[a : a + ROWS]), d)
+    known = np.full(d, n)
+    largest = np.zeros(d)
+    for first in range(0, n, ROWS):
+        count, magnitude = count_missing(*_entries(x[first : first + ROWS]), d)
         known -= count
         np.maximum(largest, magnitude, out=largest)
-    scale, sums = scale_above(largest), np.zeros((2, d), np.int64)
-    for a in cuts:
-        sums += sum_known(*_entries(x[a : a + ROWS]), scale)
+    scale = scale_above(largest)
+    sums = np.zeros((2, d), np.int64)
+    for first in range(0, n, ROWS):
+        sums += sum_known(*_entries(x[first : first + ROWS]), scale)
     return {"missing": missing, "fill": means_of_sums(sums[0], sums[1], known, scale)}
 
 
 def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
     """Return (width,) what stands for a missing value of each feature; None where nothing does.
+
     `fitted` holds ``missing``, and of the mean ``fill``, the first features' values; those of
     further ones are 0."""
     if fitted.get("missing") not in ("mean", "zero"):
@@ -110,8 +116,9 @@ def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
 
 
 def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
-    """Return rows x (n, d) with their missing values filled; themselves where there are none, or no
-    `fill` (d,)."""
+    """Return rows x (n, d) with their missing values filled.
+
+    Themselves where there are none, or no `fill` (d,)."""
     values = x.data if sp.issparse(x) else x
     if fill is None or values.dtype.kind != "f" or not np.isnan(values.sum()):
         return x
@@ -126,8 +133,7 @@ def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
 
 
 def _entries(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-    return (
-        (x.indices, x.data)
-        if sp.issparse(x)
-        else (np.tile(np.arange(x.shape[1]), len(x)), x.ravel())
-    )
+    """Return the feature and the value of each entry."""
+    if sp.issparse(x):
+        return x.indices, x.data
+    return np.tile(np.arange(x.shape[1]), len(x)), x.ravel()

@@ -3,15 +3,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .knn import GRID, Pairs, Reference, Rows, Tile, batched
 from .labels import Lookup
 
 SINGLE_SHARE = 1 / 256  # of the k-th distance, at most, that the error of single precision may be
-
-
 NONE = np.iinfo(np.int64).max  # the id where there is no neighbour
+_FIELDS = ("keys", "ids", "squares")
+
+
+@dataclass
+class Candidates:
+    """Listed pairs that may come among the k best.
+
+    `queries`, numbered as they are here, and `ids`; `i`, `j` in their tile; `keys`; `squares`, NaN
+    where they are not known."""
+
+    queries: np.ndarray
+    ids: np.ndarray
+    i: np.ndarray
+    j: np.ndarray
+    keys: np.ndarray
+    squares: np.ndarray
+
+    def take(self, entries: np.ndarray) -> Candidates:
+        return Candidates(*(values[entries] for values in vars(self).values()))
 
 
 class Nearest:
@@ -31,100 +50,100 @@ class Nearest:
     def update(
         self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None
     ) -> None:
-        """Take in a tile; `allowed`: which pairs may be neighbours; `rows`: where its queries stand
-        here (None: in order)."""
+        """Take in a tile.
+
+        `allowed`: which pairs may be neighbours; `rows`: where its queries stand here (None: in
+        order)."""
         worst = self.keys[slice(None) if rows is None else rows, -1]
         cut = self._cut(tile, allowed, worst)
-        crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
-        if not crude:
+        is_crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
+        if not is_crude:
             queries, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
-            crude = tile.single and len(i) > 2 * self.k * len(
-                cut
-            )  # many distances are all but equal
-        if crude and isinstance(tile, Tile):
+            # many distances are all but equal
+            is_crude = tile.single and len(i) > 2 * self.k * len(cut)
+        if is_crude and isinstance(tile, Tile):
             tile = tile.double
-            queries, ids, i, j, approx = self._possible(
-                tile, self._cut(tile, allowed, worst), allowed, rows
-            )
+            cut = self._cut(tile, allowed, worst)
+            queries, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
         keys, squares = tile.keys(i, j, approx)
         better = self._better(queries, keys, ids)
         better = better[np.argsort(queries[better], kind="stable")]
-        self._take(queries[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
+        self._insert(Candidates(queries, ids, i, j, keys, squares).take(better), tile)
 
     def _possible(
         self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Queries, ids, i, j and approximate d2 of the pairs that may be among the k best."""
+        """Return queries, ids, i, j and approximate d2 of pairs that may be among the k best."""
         i, j, approx = tile.near(cut, allowed)
-        queries, ids = i if rows is None else rows[i], tile.ids(j)
+        queries = i if rows is None else rows[i]
+        ids = tile.ids(j)
         # of equal rows most are out by their ids alone: no key is below `least`
         least = np.rint(np.maximum(approx - tile.error[i], 0.0) / (tile.features * GRID))
-        kept = self._better(queries, least, ids)
-        return queries[kept], ids[kept], i[kept], j[kept], approx[kept]
+        better = self._better(queries, least, ids)
+        return queries[better], ids[better], i[better], j[better], approx[better]
 
     def _better(self, queries: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Which entries come before the k-th kept."""
+        """Return which entries come before the k-th so far."""
         worst = self.keys[queries, -1]
         return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[queries, -1])))
 
     def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
-        """(a,) a pair with d2 above it cannot have a key as small as the k-th, `worst` so far."""
+        """Return (a,) d2 above which no pair has a key as small as the k-th, `worst` so far."""
         unit = tile.features * GRID
         cut = (worst + 1.0) * unit + tile.error
-        open_ = np.flatnonzero(np.isinf(worst))
-        if len(open_) and tile.width > self.k:
-            values = tile.values(open_)
+        unfilled = np.flatnonzero(np.isinf(worst))
+        if len(unfilled) and tile.width > self.k:
+            values = tile.values(unfilled)
             if allowed is not None:
-                values = np.where(allowed.take(open_).full(), values, np.inf)
-            cut[open_] = np.partition(values, self.k - 1, axis=1)[:, self.k - 1]
-            cut[open_] += unit + 2 * tile.error[open_]
+                values = np.where(allowed.take(unfilled).full(), values, np.inf)
+            cut[unfilled] = np.partition(values, self.k - 1, axis=1)[:, self.k - 1]
+            cut[unfilled] += unit + 2 * tile.error[unfilled]
         return cut
 
-    def _take(self, queries: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
-        """New (keys, ids, squares where known, i, j) for `queries`, sorted."""
-        touched, start, count = np.unique(queries, return_index=True, return_counts=True)
-        many = (
-            count > 2 * self.k + 8
-        )  # apart, so that a few queries with many new rows do not widen the table of all
-        for some in (np.flatnonzero(~many), np.flatnonzero(many)):
-            if len(some):
-                within = np.arange(count[some].sum()) - np.repeat(
-                    np.cumsum(count[some]) - count[some], count[some]
-                )
-                entries = np.repeat(start[some], count[some]) + within
-                row = np.repeat(np.arange(len(some)), count[some])
-                self._take_table(touched[some], row, within, [x[entries] for x in new], tile)
+    def _insert(self, new: Candidates, tile: Pairs) -> None:
+        """Put in new entries, sorted by query."""
+        queries, start, count = np.unique(new.queries, return_index=True, return_counts=True)
+        # apart, so that a few queries with many new rows do not widen the table of all
+        has_many = count > 2 * self.k + 8
+        for part in (np.flatnonzero(~has_many), np.flatnonzero(has_many)):
+            if len(part):
+                counts = count[part]
+                before = np.repeat(np.cumsum(counts) - counts, counts)
+                column = np.arange(counts.sum()) - before
+                entries = np.repeat(start[part], counts) + column
+                row = np.repeat(np.arange(len(part)), counts)
+                self._insert_table(queries[part], row, column, new.take(entries), tile)
 
-    def _take_table(
-        self,
-        touched: np.ndarray,
-        row: np.ndarray,
-        column: np.ndarray,
-        new: list[np.ndarray],
-        tile: Pairs,
+    def _insert_table(
+        self, queries: np.ndarray, row: np.ndarray, column: np.ndarray, new: Candidates, tile: Pairs
     ) -> None:
-        """New entries at (row, column) of a table beside the k old ones of the touched queries."""
-        shape, column = (len(touched), self.k + int(column.max()) + 1), self.k + column
-        keys, ids, squares = tables = np.full(shape, np.inf), np.full(shape, NONE), np.empty(shape)
-        for table, old, values in zip(
-            tables, (self.keys, self.ids, self.squares), new, strict=False
-        ):
-            table[:, : self.k], table[row, column] = old[touched], values
+        """Put in new entries at (row, column) of a table beside the k old ones of the queries."""
+        shape = (len(queries), self.k + int(column.max()) + 1)
+        column = self.k + column
+        keys = np.full(shape, np.inf)
+        keys[:, : self.k] = self.keys[queries]
+        keys[row, column] = new.keys
+        ids = np.full(shape, NONE)
+        ids[:, : self.k] = self.ids[queries]
+        ids[row, column] = new.ids
+        squares = np.empty(shape)
+        squares[:, : self.k] = self.squares[queries]
+        squares[row, column] = new.squares
         chosen = np.lexsort((ids, keys), axis=1)[:, : self.k]
-        kept = np.zeros(shape, bool)
-        np.put_along_axis(kept, chosen, True, axis=1)
-        unknown = np.flatnonzero(kept[row, column] & np.isnan(new[2]))
-        squares[row[unknown], column[unknown]] = tile.squares(new[3][unknown], new[4][unknown])
-        for table, old in zip(tables, (self.keys, self.ids, self.squares), strict=True):
-            old[touched] = np.take_along_axis(table, chosen, axis=1)
+        is_chosen = np.zeros(shape, bool)
+        np.put_along_axis(is_chosen, chosen, True, axis=1)
+        unknown = np.flatnonzero(is_chosen[row, column] & np.isnan(new.squares))
+        squares[row[unknown], column[unknown]] = tile.squares(new.i[unknown], new.j[unknown])
+        self.keys[queries] = np.take_along_axis(keys, chosen, axis=1)
+        self.ids[queries] = np.take_along_axis(ids, chosen, axis=1)
+        self.squares[queries] = np.take_along_axis(squares, chosen, axis=1)
 
     def merge(self, other: Nearest) -> Nearest:
-        """The k best of two states over the same queries and disjoint reference rows."""
+        """Return the k best of two states over the same queries and disjoint reference rows."""
         both = _joined([self, other], axis=1)
         order = np.lexsort((both["ids"], both["keys"]), axis=1)[:, : self.k]
-        return Nearest.from_state(
-            {name: np.take_along_axis(value, order, axis=1) for name, value in both.items()}
-        )
+        best = {name: np.take_along_axis(value, order, axis=1) for name, value in both.items()}
+        return Nearest.from_state(best)
 
     def state(self) -> dict[str, np.ndarray]:
         return {"keys": self.keys, "ids": self.ids, "squares": self.squares}
@@ -132,7 +151,9 @@ class Nearest:
     @staticmethod
     def from_state(state: dict[str, np.ndarray]) -> Nearest:
         out = Nearest(0, state["keys"].shape[1])
-        out.keys, out.ids, out.squares = state["keys"], state["ids"], state["squares"]
+        out.keys = state["keys"]
+        out.ids = state["ids"]
+        out.squares = state["squares"]
         return out
 
     @staticmethod
@@ -141,18 +162,18 @@ class Nearest:
 
 
 def _joined(parts: list[Nearest], axis: int) -> dict[str, np.ndarray]:
-    return {
-        name: np.concatenate([part.state()[name] for part in parts], axis=axis)
-        for name in ("keys", "ids", "squares")
-    }
+    states = [part.state() for part in parts]
+    return {name: np.concatenate([s[name] for s in states], axis=axis) for name in _FIELDS}
 
 
 def nearest(query: Rows, rows: Rows, k: int) -> Nearest:
-    """The k nearest of every query among the rows, in memory."""
+    """Return the k nearest of every query among the rows, in memory."""
     sieve, batches = batched(query)
-    reference, parts = Reference(rows, sieve), [Nearest(0, k)]
-    for some in batches:
-        parts.append(Nearest(len(some), k))
-        for tile, _ in reference.tiles(some):
-            parts[-1].update(tile)
+    reference = Reference(rows, sieve)
+    parts = [Nearest(0, k)]
+    for batch in batches:
+        best = Nearest(len(batch), k)
+        for tile, _ in reference.tiles(batch):
+            best.update(tile)
+        parts.append(best)
     return Nearest.stacked(parts)

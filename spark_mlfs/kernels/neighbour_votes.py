@@ -16,44 +16,51 @@ from .nearest import NONE, Nearest, nearest
 
 
 def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
-    """(rows, q) labels among the neighbours, whose ids are positions in y."""
-    taken = best.ids != NONE
-    indptr = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
-    chosen = sp.csr_matrix(
-        (np.ones(indptr[-1]), best.ids[taken], indptr), shape=(len(best.ids), y.shape[0])
-    )
+    """Return (rows, q) labels among the neighbours, whose ids are positions in y."""
+    has_neighbour = best.ids != NONE
+    indptr = np.concatenate([[0], np.cumsum(has_neighbour.sum(axis=1))])
+    entries = (np.ones(indptr[-1]), best.ids[has_neighbour], indptr)
+    chosen = sp.csr_matrix(entries, shape=(len(best.ids), y.shape[0]))
     return np.rint((chosen @ y).toarray()).astype(np.int64)
 
 
 def posterior_tables(
     counts: np.ndarray, y: sp.csr_matrix, s: float, k: int
 ) -> dict[str, np.ndarray]:
-    """`prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l), from neighbour counts (n, q)
-    of the training rows."""
+    """Return `prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l).
+
+    From neighbour counts (n, q) of the training rows."""
     n, q = y.shape
-    have = y.toarray() > 0
+    has_label = y.toarray() > 0
     cell = np.arange(q) * (k + 1) + counts
-    size = q * (k + 1)
-    kappa = [np.bincount(cell[mask], minlength=size).reshape(q, k + 1) for mask in (have, ~have)]
-    tables = [(s + c) / (s * (k + 1) + c.sum(axis=1, keepdims=True)) for c in kappa]
-    return {"prior": (s + have.sum(axis=0)) / (2 * s + n), "with": tables[0], "without": tables[1]}
+    return {
+        "prior": (s + has_label.sum(axis=0)) / (2 * s + n),
+        "with": _shares(cell[has_label], q, s, k),
+        "without": _shares(cell[~has_label], q, s, k),
+    }
+
+
+def _shares(cells: np.ndarray, q: int, s: float, k: int) -> np.ndarray:
+    """Return (q, k+1) smoothed shares of rows with j neighbours, of the rows' cells (label, j)."""
+    kappa = np.bincount(cells, minlength=q * (k + 1)).reshape(q, k + 1)
+    return (s + kappa) / (s * (k + 1) + kappa.sum(axis=1, keepdims=True))
 
 
 def odds(counts: np.ndarray, tables: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, q) P(l) P(j|l) and P(¬l) P(j|¬l) of rows with these neighbour counts."""
-    at = np.arange(counts.shape[1])
-    return tables["prior"] * tables["with"][at, counts], (1 - tables["prior"]) * tables["without"][
-        at, counts
-    ]
+    """Return (rows, q) P(l) P(j|l) and P(¬l) P(j|¬l) of rows with these neighbour counts."""
+    label = np.arange(counts.shape[1])
+    prior = tables["prior"]
+    return prior * tables["with"][label, counts], (1 - prior) * tables["without"][label, counts]
 
 
 def posteriors(
     x: Matrix, y: sp.csr_matrix, query: Matrix, k: int = 10, s: float = 1.0
 ) -> np.ndarray:
-    """(rows, q) P(l | j) of the rows `query` (rows, v), learned of training rows x (n, v), y (n,
-    q), k < n."""
+    """Return (rows, q) P(l | j) of the rows `query` (rows, v).
+
+    Learned of training rows x (n, v), y (n, q), k < n."""
     reference = Rows(x, np.arange(x.shape[0]))
-    own = label_counts(nearest(reference, reference, k), y)
-    strange = Rows(query, -1 - np.arange(query.shape[0]))  # a row to predict is no training row
-    yes, no = odds(label_counts(nearest(strange, reference, k), y), posterior_tables(own, y, s, k))
+    tables = posterior_tables(label_counts(nearest(reference, reference, k), y), y, s, k)
+    new_rows = Rows(query, -1 - np.arange(query.shape[0]))  # a row to predict is no training row
+    yes, no = odds(label_counts(nearest(new_rows, reference, k), y), tables)
     return yes / (yes + no)

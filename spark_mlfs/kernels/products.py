@@ -18,8 +18,9 @@ State = dict[str, Any]
 Tile = tuple[slice, slice]  # rows and columns of a product
 Term = tuple[int, Any, Any]  # (k, left, right): left'right · 2^(20k)
 
-BITS, WORD = 20, 40
-LOW, MASK = (1 << BITS) - 1, (1 << WORD) - 1
+BITS, WORD = 20, 40  # of a digit, and of a word
+LOW = (1 << BITS) - 1
+MASK = (1 << WORD) - 1
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 ROOM = 1 << 21  # values of the rows of one product, about, where it has many columns
 TILE = 1024  # columns of a product that are in memory at once
@@ -142,24 +143,24 @@ class Words:
         for run in _slices(height, NEAR // max(1, width)):  # which stays near the processor
             near = (slice(rows.start + run.start, rows.start + run.stop), columns)
             for power, product in products:
-                self._add_whole(near, power, product[run].astype(np.int64))
+                self._add_integers(near, power, product[run].astype(np.int64))
             if "rest" in self.words:
-                rest = self.words["rest"][near]
-                self.words["hh"][near] += rest >> WORD
-                rest &= MASK
+                below = self.words["rest"][near]  # a view
+                self.words["hh"][near] += below >> WORD
+                below &= MASK
 
-    def _add_whole(self, near: Tile, power: int, whole: np.ndarray) -> None:
-        """Add whole · 2^(20·power), whose array is overwritten, to the words it belongs to."""
+    def _add_integers(self, near: Tile, power: int, integers: np.ndarray) -> None:
+        """Add integers · 2^(20·power), whose array is overwritten, to the words it belongs to."""
         number, odd = divmod(power, 2)  # a word is two powers
         if number >= 2:
-            self._word(2)[near] += whole << BITS * (power - 4)
+            self._word(2)[near] += integers << BITS * (power - 4)
         elif odd:  # across two words
-            self._word(number + 1)[near] += whole >> BITS
-            whole &= LOW
-            whole <<= BITS
-            self._word(number)[near] += whole
+            self._word(number + 1)[near] += integers >> BITS
+            integers &= LOW
+            integers <<= BITS
+            self._word(number)[near] += integers
         else:
-            self._word(number)[near] += whole
+            self._word(number)[near] += integers
 
     def _word(self, number: int) -> np.ndarray:
         name = NAMES[number]

@@ -34,42 +34,45 @@ class Scaling:
 
     @staticmethod
     def of_range(low: np.ndarray, high: np.ndarray) -> Scaling:
-        """To [0, 1] between the columns' minima and maxima (v,)."""
+        """Scale to [0, 1] between the columns' minima and maxima (v,)."""
         return Scaling(low, _divisor(high - low))
 
     @staticmethod
     def of_moments(
         n: float, total: np.ndarray, square: np.ndarray, centre: np.ndarray | float = 0.0
     ) -> Scaling:
-        """z-scores from n rows' sums and sums of squares (v,) of x − `centre`; a centre near the
-        mean avoids cancellation."""
+        """Scale to z-scores from n rows' sums and sums of squares (v,) of x − `centre`.
+
+        A centre near the mean avoids cancellation."""
         mean = total / n
-        return Scaling(centre + mean, _divisor(np.sqrt(np.maximum(square / n - mean * mean, 0.0))))
+        variance = np.maximum(square / n - mean * mean, 0.0)
+        return Scaling(centre + mean, _divisor(np.sqrt(variance)))
 
     @staticmethod
-    def of_rows(x: Matrix, how: str) -> Scaling:
-        """From the rows x (n, v) themselves, `how` one of `SCALINGS`; of sparse rows the offset is
-        0."""
-        if how == "none":
+    def of_rows(x: Matrix, scaling: str) -> Scaling:
+        """Scale by the rows x (n, v) themselves; of sparse rows the offset is 0.
+
+        `scaling` is one of `SCALINGS`."""
+        if scaling == "none":
             return Scaling.none(x.shape[1])
-        low, high = (
-            dense(end).ravel().astype(np.float64) for end in (x.min(axis=0), x.max(axis=0))
-        )
-        if how == "minmax":
-            out = Scaling.of_range(low, high)
-        elif sp.issparse(x):
-            x = x.astype(np.float64)
-            mean = np.asarray(x.mean(axis=0)).ravel()
-            square = np.asarray(x.multiply(x).mean(axis=0)).ravel()
-            out = Scaling(mean, _divisor(np.sqrt(np.maximum(square - mean**2, 0)), high > low))
-        else:
-            x = x.astype(np.float64)
-            out = Scaling(x.mean(axis=0), _divisor(x.std(axis=0), high > low))
-        return Scaling(np.zeros(x.shape[1]), out.scale) if sp.issparse(x) else out
+        low = dense(x.min(axis=0)).ravel().astype(np.float64)
+        high = dense(x.max(axis=0)).ravel().astype(np.float64)
+        no_offset = np.zeros(x.shape[1])
+        if scaling == "minmax":
+            by_range = Scaling.of_range(low, high)
+            return Scaling(no_offset, by_range.scale) if sp.issparse(x) else by_range
+        x = x.astype(np.float64)
+        if not sp.issparse(x):
+            return Scaling(x.mean(axis=0), _divisor(x.std(axis=0), high > low))
+        mean = np.asarray(x.mean(axis=0)).ravel()
+        square = np.asarray(x.multiply(x).mean(axis=0)).ravel()
+        deviation = np.sqrt(np.maximum(square - mean**2, 0))
+        return Scaling(no_offset, _divisor(deviation, high > low))
 
     def apply(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
-        """(x − offset)/scale of the rows x, or of their `columns` (ascending), in new float64; CSR
-        stays CSR and is not moved."""
+        """Return (x − offset)/scale of the rows x, or of their `columns` (ascending).
+
+        In new float64; CSR stays CSR and is not moved."""
         if columns is not None and len(columns) < x.shape[1]:
             x = x[:, columns]
         if sp.issparse(x):
@@ -83,5 +86,7 @@ class Scaling:
 
 
 def _divisor(spread: np.ndarray, varies: np.ndarray | bool = True) -> np.ndarray:
-    """`spread` where a column varies: of equal values a deviation may hold what rounding leaves."""
+    """Return `spread` where a column varies, else 1.
+
+    Of equal values a deviation may hold what rounding leaves."""
     return np.where((spread > 0) & varies, spread, 1.0)

@@ -23,8 +23,10 @@ Unstored = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs (feature, group) that meet: `feature` and `group` (p,), `edges` (width + 1,) the
-    first pair of each feature; `summed` makes sums over the pairs of the cells' values."""
+    """The pairs (feature, group) that meet in a row.
+
+    `feature` and `group` (p,), `edges` (width + 1,) the first pair of each feature; `summed` makes
+    sums over the pairs of the cells' values."""
 
     feature: np.ndarray
     group: np.ndarray
@@ -76,7 +78,8 @@ class StoredCounts:
         order = np.argsort(key, kind="stable")
         key = key[order]
         order = shared[order]
-        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        is_first = np.concatenate([[True], key[1:] != key[:-1]])
+        starts = np.flatnonzero(is_first)
         # the pairs lie in order, each where one of its cells was
         places = shared[starts]
         is_pair = np.ones(len(feature), bool)
@@ -172,10 +175,10 @@ def summed_stored_information(
     in_code = stored.rows.take(stored.slot)
     cell_terms = logs(stored.count) + logs(in_code - stored.count)
     cell_terms = cell_terms - logs(stored.rows).take(stored.slot)
-    f, label, met, terms = stored.pairs(stored.count, cell_terms)
+    f, label, joint, terms = stored.pairs(stored.count, cell_terms)
     p = positive.take(label)
     r = r_of_feature.take(f)
-    missed = p - met  # rows with the label that have the code that is not stored
+    missed = p - joint  # rows with the label that have the code that is not stored
     terms = terms + logs(missed) + logs(r - missed) - logs(positive).take(label)
     unstored = logs(np.maximum(r - p, 0))
     if not clip:  # most of the two values' terms are the same
@@ -214,8 +217,8 @@ def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarra
     `classes` (m,): the rows of each class."""
     n = classes.sum()
     r = stored.rows_unstored(n)
-    _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
-    change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
+    _, group, joint, terms = stored.pairs(stored.count, logs(stored.count))
+    change = stored.over_pairs(terms + logs(classes[group] - joint) - logs(classes[group]))
     if logs.chance:
         change = change - stored.by_feature(logs.chance.summed(stored.rows, classes))
         change = change - logs.chance.summed(r, classes)
@@ -259,8 +262,8 @@ def add_unstored(
         last = min(len(out), first + step)
         pairs = slice(edges[first], edges[last])
         cell = (feature[pairs] - first) * count + rows.case[label[pairs]]
-        met = np.bincount(cell, minlength=(last - first) * count)
-        unmet = (rows.labels - met.reshape(last - first, count))[:, selected]
+        joint = np.bincount(cell, minlength=(last - first) * count)
+        unmet = (rows.labels - joint.reshape(last - first, count))[:, selected]
         terms = np.where(unmet > 0, unmet * values(slice(first, last)), 0.0)
         # a sum's bits go by the layout
         out[first:last] += np.ascontiguousarray(terms).sum(axis=1)
@@ -279,10 +282,10 @@ def stored_label_information(
     r_of_feature = stored.rows_unstored(n)
     in_code = stored.rows[stored.slot]
     cell_terms = logs(stored.count) + logs(in_code - stored.count) - logs(in_code)
-    f, label, met, terms = stored.pairs(stored.count, cell_terms)
+    f, label, joint, terms = stored.pairs(stored.count, cell_terms)
     p = rows.positive[label]
     r = r_of_feature[f]
-    missed = p - met
+    missed = p - joint
     cells = terms + logs(missed) + logs(r - missed) - logs(r)
     exact = cells - logs(p) - logs(n - p) + logs(n)
 
@@ -305,12 +308,12 @@ def small_stored_information(
     terms = cell(stored.count, in_code, p) + cell(in_code - stored.count, in_code, n - p)
     codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (r_of_feature > 0)
     occupied = np.ones(len(in_code), np.int64) + (in_code > stored.count)
-    f, label, met, in_codes, values, occupied, codes_met = stored.pairs(
+    f, label, joint, in_codes, values, occupied, codes_met = stored.pairs(
         stored.count, in_code, terms, occupied, np.ones_like(in_code)
     )
     p = rows.positive[label]
     r = r_of_feature[f]
-    missed = p - met
+    missed = p - joint
     others = n - r - in_codes  # rows of the stored codes that the label does not meet
     values = values + cell(missed, r, p) + cell(r - missed, r, n - p)
     values = values + cell(np.zeros_like(p), others, p)
@@ -350,7 +353,7 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
 
     in_code = stored.rows[stored.slot]
     cell_terms = term(stored.count, in_code, rows.positive[stored.group])
-    f, label, met, in_codes, terms = stored.pairs(stored.count, in_code, cell_terms)
+    f, label, joint, in_codes, terms = stored.pairs(stored.count, in_code, cell_terms)
     p = rows.positive[label]
     r = r_of_feature[f]
     others = (n - r - in_codes).astype(np.float64)
@@ -358,7 +361,7 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
     def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         return scaled(term(p, r, p) + (n - r).astype(np.float64) * p * p, p)
 
-    return scaled(terms + term(p - met, r, p) + others * p * p, p), unstored
+    return scaled(terms + term(p - joint, r, p) + others * p * p, p), unstored
 
 
 def largest_stored(
@@ -407,9 +410,9 @@ def stored_class_chi_square(stored: StoredCounts, classes: np.ndarray) -> np.nda
     of_slot = np.zeros(slots, np.int64)  # rows of the classes that the slot meets
     if len(in_class):
         of_slot = np.bincount(stored.slot, in_class, slots).astype(np.int64)
-    f, group, met, terms = stored.pairs(stored.count, term(stored.count, in_code, in_class))
+    f, group, joint, terms = stored.pairs(stored.count, term(stored.count, in_code, in_class))
     m = classes[group]
-    out = stored.over_pairs(terms + term(m - met, r[f], m))
+    out = stored.over_pairs(terms + term(m - joint, r[f], m))
     # of a stored code, each class it does not meet adds its expectation
     out += stored.by_feature(stored.rows * (n - of_slot)) / n
     # so do the classes that meet no stored code, of the code that is not stored

@@ -176,8 +176,10 @@ class Neighbourhood:
         if lookup is None or self.condition == "any":
             return None
         if self.condition == "sharing":
-            return lookup.where(np.greater, 0.0)
-        return lookup.where(np.greater_equal if self.condition == "hits" else np.less, self.s_min)
+            return lookup.compared(np.greater, 0.0)
+        return lookup.compared(
+            np.greater_equal if self.condition == "hits" else np.less, self.s_min
+        )
 
 
 @dataclass

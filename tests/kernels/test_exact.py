@@ -366,7 +366,7 @@ def test_squares_of_rows_that_count_several_times(kind, most):
     a, b = exact.quantised(sp.csr_matrix(x) if kind == "sparse" else x.copy(), unit)
     assert (b is None) == (kind == "whole")
     coarse, fine = (
-        np.zeros(x.shape, int) if part is None else exact._whole(part) for part in (a, b)
+        np.zeros(x.shape, int) if part is None else exact._integers(part) for part in (a, b)
     )
     values = (coarse.astype(object) << 20) + fine
     wanted = values.T @ (values * mass[:, None].astype(object))

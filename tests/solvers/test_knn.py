@@ -132,15 +132,18 @@ def test_real_sets_with_every_condition(name, sparse, data_dir):
     conditions = {
         "all": (None, None),
         "same": (
-            lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 1.0),
+            lambda q, r: table.between(q.codes, r.codes).compared(np.greater_equal, 1.0),
             same & (Y.sum(axis=1) > 0),
         ),
         "similar": (
-            lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 0.4),
+            lambda q, r: table.between(q.codes, r.codes).compared(np.greater_equal, 0.4),
             s >= 0.4,
         ),
-        "other": (lambda q, r: table.between(q.codes, r.codes).where(np.less, 0.4), s < 0.4),
-        "sharing": (lambda q, r: table.between(q.codes, r.codes).where(np.greater, 0), Y @ Y.T > 0),
+        "other": (lambda q, r: table.between(q.codes, r.codes).compared(np.less, 0.4), s < 0.4),
+        "sharing": (
+            lambda q, r: table.between(q.codes, r.codes).compared(np.greater, 0),
+            Y @ Y.T > 0,
+        ),
     }
     query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(len(X)), codes)
     blocks = cut(X, [100, 77], codes=codes, sparse=sparse)
@@ -201,7 +204,7 @@ def test_sieved_tiles_find_what_sorting_finds(seed, n, d, k, density, share, val
         for tile, _ in Reference(block, sieve, size).tiles(query):
             best.update(
                 tile,
-                table.between(query.codes, tile.reference.codes).where(np.greater, 0)
+                table.between(query.codes, tile.reference.codes).compared(np.greater, 0)
                 if labels
                 else None,
             )

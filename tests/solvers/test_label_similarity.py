@@ -68,11 +68,11 @@ def test_threshold_admits_the_ratio_the_decimal_means():
     members[0] = 1
     members[1, 0] = 1
     table = LabelsetSimilarity(members)
-    assert table.between([0], [1]).where(np.greater_equal, 0.1).full().all()
-    assert not table.between([0], [1]).where(np.greater_equal, np.nextafter(0.1, 1)).full().any()
+    assert table.between([0], [1]).compared(np.greater_equal, 0.1).full().all()
+    assert not table.between([0], [1]).compared(np.greater_equal, np.nextafter(0.1, 1)).full().any()
     assert (
-        table.between([0], [1]).where(np.less, 1.0).full().all()
-        and table.between([0], [1]).where(np.greater, 0).full().all()
+        table.between([0], [1]).compared(np.less, 1.0).full().all()
+        and table.between([0], [1]).compared(np.greater, 0).full().all()
     )
 
 

@@ -48,8 +48,8 @@ class InBlocks:
             for block in self.blocks[::-1]:
                 for one, _ in tiles(batch, block, size=tile):
                     lookup = self.table.between(one.query.codes, one.reference.codes)
-                    hits.update(one, lookup.where(np.greater_equal, s_min))
-                    misses.update(one, lookup.where(np.less, s_min))
+                    hits.update(one, lookup.compared(np.greater_equal, s_min))
+                    misses.update(one, lookup.compared(np.less, s_min))
             usable = np.flatnonzero((hits.filled == k) & (misses.filled == 1))
             margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
             ids = hits.ids[usable]
