@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..kernels import xxhash
 from ..kernels.categories import Categories
-from ..kernels.matrix import with_values
+from ..kernels.matrix import Matrix, with_values
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
 from .block import Block
 from .dataset import InMemoryDataset, check_and_name
@@ -49,13 +49,7 @@ def pack_arrays(
     x, names = features_of(X, categories)
     wrong_value(x, names, missing != "error")
     if missing == "drop":
-        absent = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
-        complete = np.flatnonzero(np.asarray(absent.sum(axis=1)).ravel() == 0)
-        if not len(complete):
-            raise DataError(
-                "every row of X lacks a value, and missing='drop' leaves none: give missing='mean' "
-                "or 'zero'"
-            )
+        complete = _complete_rows(x)
         before = x.shape[0]
         x = _rows_at(x, complete, before)
         Y = _rows_at(Y, complete, before)
@@ -96,6 +90,19 @@ def pack_arrays(
         rows.categories = categories
     check_and_name(rows, "X", "Y", partial_rows)
     return rows, labels
+
+
+def _complete_rows(x: Matrix) -> np.ndarray:
+    """Return the rows without NaN; `DataError` where there are none."""
+    absent = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
+    absent_values = np.asarray(absent.sum(axis=1)).ravel()
+    complete = np.flatnonzero(absent_values == 0)
+    if not len(complete):
+        raise DataError(
+            "every row of X lacks a value, and missing='drop' leaves none: give missing='mean' or "
+            "'zero'"
+        )
+    return complete
 
 
 def _rows_at(values: Any, rows: np.ndarray, count: int) -> Any:

@@ -27,7 +27,10 @@ def labelset_hashes(
     """Return (n,) uint64 hashes of the labels of rows as CSR lists, and of their grades.
 
     Grades are in units of 2⁻¹⁵; a grade of 1 is none."""
-    keys = indices if grades is None else indices | ((grades.astype(np.int64) & (ONE - 1)) << 32)
+    keys = indices
+    if grades is not None:
+        fractions = grades.astype(np.int64) & (ONE - 1)
+        keys = indices | (fractions << 32)
     return row_sums(mix(keys, LABELSET), indptr)
 
 
@@ -59,7 +62,8 @@ class LabelledRows:
         """Return the row and label of each label that is unknown by itself."""
         if self.unknown_indptr is None or self.unknown_indices is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        return np.repeat(np.arange(self.n), np.diff(self.unknown_indptr)), self.unknown_indices
+        rows = np.repeat(np.arange(self.n), np.diff(self.unknown_indptr))
+        return rows, self.unknown_indices
 
     def unlabelled_rows(self) -> np.ndarray:
         """Return the rows of which no label is known."""
@@ -280,10 +284,10 @@ class Block(LabelledRows):
         if count < 2 or self.n < 2 * count:
             return [self]
         before = self.x.indptr if self.sparse else np.arange(self.n + 1)
-        cuts = np.searchsorted(before, np.linspace(0, before[-1], count + 1)[1:-1])
-        return [
-            self.part(int(a), int(z)) for a, z in itertools.pairwise([0, *cuts, self.n]) if z > a
-        ]
+        targets = np.linspace(0, before[-1], count + 1)
+        cuts = [int(cut) for cut in np.searchsorted(before, targets[1:-1])]
+        runs_of_rows = itertools.pairwise([0, *cuts, self.n])
+        return [self.part(first, last) for first, last in runs_of_rows if last > first]
 
     def times(self, shift: np.ndarray) -> Block:
         """Return the block with feature j multiplied by 2^`shift`[j]."""
@@ -437,7 +441,8 @@ def _csr_of_pairs(n: int, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndar
     """Return CSR (indptr, indices) of pairs (row, label), each row's labels ascending and once."""
     width = int(labels.max(initial=0)) + 1
     key = rows * width + labels
-    if not (key[1:] > key[:-1]).all():
+    ascending = key[1:] > key[:-1]
+    if not ascending.all():
         rows, labels = np.divmod(np.unique(key), width)
     indptr = np.zeros(n + 1, np.int32)
     np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])

@@ -186,7 +186,8 @@ class CodedBlock(LabelledRows):
         """Return (n,) the codes of one feature."""
         if self.codes is not None:
             byte, digit = divmod(index, coding.per_byte)
-            return (self.codes[byte] // np.uint8(coding.width**digit)) % np.uint8(coding.width)
+            digits = self.codes[byte] // np.uint8(coding.width**digit)
+            return digits % np.uint8(coding.width)
         codes = np.full(self.n, coding.zero[index], np.uint8)
         first = coding.offsets[index]
         last = coding.offsets[index + 1]
@@ -256,7 +257,8 @@ def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
         slots[count : count + len(slot)] = slot
         count += len(slot)
     indptr = np.cumsum(stored, dtype=np.int32)[x.indptr]
-    return _ones(slots[:count], indptr, (x.shape[0], int(coding.offsets[-1])))
+    shape = (x.shape[0], int(coding.offsets[-1]))
+    return _ones(slots[:count], indptr, shape)
 
 
 def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:

@@ -87,7 +87,8 @@ class ByLabelset:
     def of(self, rows: Block) -> np.ndarray:
         positions = np.searchsorted(self.hashes, rows.labelset_hash)
         labelset = np.minimum(positions, len(self.hashes) - 1)
-        interval = (mix(rows.ids, self.draw)[:, None] > self.ends[labelset]).sum(axis=1)
+        hashes = mix(rows.ids, self.draw)
+        interval = (hashes[:, None] > self.ends[labelset]).sum(axis=1)
         return self.order[labelset, interval].astype(np.int64)
 
 

@@ -152,7 +152,8 @@ class Grades:
             if self.low is not None and self.high is not None:
                 low = self.low
                 high = self.high
-            units = np.rint(np.ldexp((values - low) / (high - low), BITS)).astype(np.int64)
+            grades = (values - low) / (high - low)
+            units = np.rint(np.ldexp(grades, BITS)).astype(np.int64)
         positive = units > 0
         return rows[positive], labels[positive], units[positive]
 

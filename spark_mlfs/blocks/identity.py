@@ -36,8 +36,10 @@ def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
     """Return (n,) ids of the `occurrence`-th rows (from 0) that share `ids`.
 
     The lowest bit stays, for `folds.Marked`."""
-    fresh = mix(mix(ids, OCCURRENCE).view(np.int64) + occurrence, OCCURRENCE).view(np.int64)
-    return np.where(occurrence == 0, ids, (fresh & ~np.int64(1)) | (ids & 1))
+    keys = mix(ids, OCCURRENCE).view(np.int64) + occurrence
+    fresh = mix(keys, OCCURRENCE).view(np.int64)
+    fresh = (fresh & ~np.int64(1)) | (ids & 1)
+    return np.where(occurrence == 0, ids, fresh)
 
 
 def occurrences(ids: np.ndarray) -> np.ndarray | None:
@@ -76,7 +78,8 @@ def feature_hashes(block: Block) -> np.ndarray:
         factors = _column_factors(block.d)
         step = max(1, (1 << 15) // max(1, block.d))  # rows at once, which stay near the processor
         for a in range(0, block.n, step):
-            total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
+            rows = slice(a, a + step)
+            total[rows] = (_folded(x[rows]) * factors).sum(axis=1, dtype=np.uint64)
     return total
 
 
@@ -103,7 +106,8 @@ def feature_keys(block: Block, profile: Profile) -> np.ndarray:
     alone, whatever labels and weights they have."""
     if not profile.content_ids:
         return block.ids
-    return unmix(block.ids.view(np.uint64), CONTENT) - _label_hashes(block).view(np.int64)
+    contents = unmix(block.ids.view(np.uint64), CONTENT)
+    return contents - _label_hashes(block).view(np.int64)
 
 
 def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:

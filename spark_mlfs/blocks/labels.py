@@ -5,7 +5,7 @@ positive and unknown ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
@@ -111,9 +111,11 @@ def _of_cells(
     """Iterate over the outcomes of `work` on the cells of a column, batch by batch.
 
     No other column is read."""
-    return chain.from_iterable(
-        frame.select(column).map_parts(lambda batches: [work(batch.column(0)) for batch in batches])
-    )
+
+    def of_part(batches: Iterable[pa.RecordBatch]) -> list[Outcome]:
+        return [work(batch.column(0)) for batch in batches]
+
+    return chain.from_iterable(frame.select(column).map_parts(of_part))
 
 
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
@@ -227,7 +229,8 @@ def _tag_numbers(
     flat: pa.Array, rows: np.ndarray, source: LabelSource
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (row, label) of tags; null tags are left out."""
-    labels = pc.index_in(flat, value_set=source.tags.cast(flat.type)).fill_null(-1).to_numpy()
+    vocabulary = source.tags.cast(flat.type)
+    labels = pc.index_in(flat, value_set=vocabulary).fill_null(-1).to_numpy()
     known = labels >= 0
     unknown = np.flatnonzero(~known & flat.is_valid().to_numpy(zero_copy_only=False))
     if len(unknown):
@@ -341,7 +344,8 @@ def _dense_rows(lists: pa.ListArray, used: np.ndarray | None, keep_missing: bool
             wrong &= used
         bad = np.argwhere(wrong)
         if len(bad):
-            raise WrongRow(_not_finite(x[tuple(bad[0])]), *bad[0].tolist())
+            row, slot = bad[0].tolist()
+            raise WrongRow(_not_finite(x[row, slot]), row, slot)
     return x
 
 

@@ -436,10 +436,6 @@ def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
     if kinds_of(frame)[column].integer and key:
         return str(key)
     with worker_errors():
-        rows = (
-            frame.where(identity == F.lit(key))
-            .select(F.col(column).cast("string"))
-            .limit(1)
-            .collect()
-        )
+        matching = frame.where(identity == F.lit(key))
+        rows = matching.select(F.col(column).cast("string")).limit(1).collect()
     return "null" if not rows or rows[0][0] is None else repr(rows[0][0])

@@ -34,9 +34,8 @@ def with_row_value(error: DataError, packed: Packed) -> DataError:
     if key is None or packed.source is None:
         return error
     value = row_value(packed.source, int(key[1]))
-    return DataError(
-        str(error).replace(f"row id {key[1]};", f"row id {value} (column {packed.source[1]!r});")
-    )
+    named = f"row id {value} (column {packed.source[1]!r});"
+    return DataError(str(error).replace(f"row id {key[1]};", named))
 
 
 def identified(packed: Packed) -> Packed:
@@ -69,7 +68,8 @@ def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
     shared = ids.repartition(parts, "bucket").mapInArrow(shared_ids, "part int, shared binary")
     shared_persisted = persist(shared)
     try:
-        size = collected(shared.agg(F.sum(F.length("shared")).alias("size")))[0].size
+        total = F.sum(F.length("shared")).alias("size")
+        size = collected(shared.agg(total))[0].size
         if not size:
             return packed.frame, False, 1, False
         known: Known = None
@@ -121,8 +121,9 @@ def spread_ids(batches: Batches, buckets: int) -> Batches:
         order = np.argsort(bucket, kind="stable")
         edges = np.searchsorted(bucket[order], np.arange(buckets + 1))
         occupied = np.flatnonzero(np.diff(edges))
-        parts_of_ids = [ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied]
-        cells = pa.array(parts_of_ids, pa.binary())
+        by_bucket = ids[order]
+        ids_of_buckets = [by_bucket[edges[b] : edges[b + 1]].tobytes() for b in occupied]
+        cells = pa.array(ids_of_buckets, pa.binary())
         places = {
             "bucket": pa.array(occupied, pa.int64()),
             "part": pa.array([part] * len(occupied), pa.int32()),
@@ -255,6 +256,5 @@ def hash_duplicates(batches: Batches, known: Known) -> Batches:
     for _, block, shared in _with_shared_ids(batches, known):
         repeated = np.zeros(block.n, bool) if shared is None else np.isin(block.ids, shared.ids)
         rows = block.take(np.flatnonzero(repeated))
-        yield pa.RecordBatch.from_pydict(
-            {"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))}
-        )
+        contents = content_hashes(rows).view(np.int64)
+        yield pa.RecordBatch.from_pydict({"id": pa.array(rows.ids), "content": pa.array(contents)})

@@ -119,7 +119,9 @@ def _entries(matrix: Matrix, grades: Grades | None) -> tuple[np.ndarray, np.ndar
                 "give it dense"
             )
         entries = matrix.tocoo()
-        return entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+        rows = entries.row.astype(np.int64)
+        labels = entries.col.astype(np.int64)
+        return rows, labels, entries.data
     if zero_matters:
         rows, labels = np.indices(matrix.shape)
         return rows.ravel(), labels.ravel(), matrix.ravel()
@@ -150,7 +152,9 @@ def are_tags(Y: Any) -> bool:
     first_tag = next((tag for cell in cells for tag in cell), None)
     if isinstance(first_tag, str) or any(isinstance(cell, set | frozenset) for cell in cells):
         return True
-    return len({len(cell) for cell in cells}) > 1 or (bool(cells) and isinstance(Y, np.ndarray))
+    if len({len(cell) for cell in cells}) > 1:
+        return True
+    return bool(cells) and isinstance(Y, np.ndarray)
 
 
 def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
@@ -168,7 +172,8 @@ def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
     if not names:
         raise DataError("no row of Y has a tag; give at least one")
     number = {name: place for place, name in enumerate(names)}
-    rows = np.repeat(np.arange(len(Y)), [0 if cell is None else len(cell) for cell in Y])
+    lengths = [0 if cell is None else len(cell) for cell in Y]
+    rows = np.repeat(np.arange(len(Y)), lengths)
     labels = np.array([number[tag] for cell in Y if cell is not None for tag in cell])
     unlabelled = np.flatnonzero([cell is None for cell in Y])
     return Labelled(label_lists(len(Y), rows, labels, unlabelled=unlabelled), names)

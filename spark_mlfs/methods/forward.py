@@ -104,10 +104,10 @@ class Forward(Method):
         details: dict[str, Any] = {"labelled_rows": int(sums.n.sum())}
         if sketched:
             details["label_sketch"] = of_all.sketch
+        penalties = np.full(engine.num_features, float(p["penalty"]))
         factors = penalties_of(engine.profile, p)
-        if factors is None:
-            factors = np.ones(engine.num_features)
-        penalties = p["penalty"] * factors
+        if factors is not None:
+            penalties = penalties * factors
         candidates = varying
         values = np.zeros(engine.num_features)
         with one_thread():  # the same bits on any driver
