@@ -18,15 +18,16 @@ Figures hold for the machine and the moment: read the ratios. Run it with nothin
 rows, without `warmed-up`) and writes a row for every job of notebooks/benchmarks.md; `peers` does
 so beside other packages (`pip install 'spark_mlfs[peers]'`). These and `laptop` write that file
 when they run at the whole size, or where `--markdown` says. `model` fits what `--dry-run` says of
-seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes notebooks/scale.md."""
+seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes
+notebooks/scale.md."""
 
 import os
 import sys
 
-_here = os.path.dirname(os.path.abspath(__file__))
+_folder = os.path.dirname(os.path.abspath(__file__))
 # select.py beside this file shadows the standard library's
-sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here]
-sys.path.append(os.path.dirname(_here))
+sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != _folder]
+sys.path.append(os.path.dirname(_folder))
 
 import argparse  # noqa: E402
 import json  # noqa: E402
@@ -65,14 +66,14 @@ def three_way_cost(frame, picks, repeat):
     coded = code_block(block, coding)
     target = Labels(profile.q)
     rows, groups = groups_of(coded, target)
-    some = picks[:5]
+    first_picks = picks[:5]
     if coding.sparse:
         y = sp.csr_matrix(
             (np.ones(len(rows), np.int32), (rows, groups)), shape=(coded.n, target.size)
         )
 
         def plain():
-            for s in some:
+            for s in first_picks:
                 hit = np.flatnonzero(coded.feature(coding, s) != coding.zero[s])
                 coded.onehot[hit].T @ y[hit]
 
@@ -83,7 +84,7 @@ def three_way_cost(frame, picks, repeat):
         width = coding.width
 
         def plain():
-            for s in some:
+            for s in first_picks:
                 base = (codes[s][rows] * target.size + groups) * width
                 for f in range(len(codes)):
                     np.bincount(codes[f][rows] + base, minlength=width * width * target.size)
@@ -92,14 +93,14 @@ def three_way_cost(frame, picks, repeat):
     two_way = statistic.finish(statistic.partial(coded, profile), profile)
     common = coding.zero.astype(int) if coding.sparse else two_way.commonest()
 
-    def own():
-        for s in some:
+    def ours():
+        for s in first_picks:
             TwoWay(coding, Crossed(target, coding, s, int(common[s]))).partial(coded, profile)
 
-    scale = len(picks) / max(1, len(some))
+    scale = len(picks) / max(1, len(first_picks))
     return {
         "bare bincount cpu": round(bare(repeat, plain) * scale, 2),
-        "own kernel cpu": round(bare(repeat, own) * scale, 2),
+        "own kernel cpu": round(bare(repeat, ours) * scale, 2),
     }
 
 
@@ -142,23 +143,23 @@ def mim_sparse(spark, name, frame, repeat):
     frame = frame.cache()
     frame.count()
     request = [pipeline.Request.of("mim")]
-    whole, _ = measured(repeat, lambda: pipeline.rank(frame, request, row_id="id"))
+    seconds, _ = measured(repeat, lambda: pipeline.rank(frame, request, row_id="id"))
     packed = pack(frame, row_id="id")
     figures, (result,) = measured(repeat, lambda: pipeline.rank(packed, request))
     packed.release()
     block, profile = local(frame)
     x, y = block.csr().astype(np.float64), block.labels(profile.q)
-    one = bare(max(3, repeat), lambda: x.T @ y)
+    product = bare(max(3, repeat), lambda: x.T @ y)
     empty = empty_job(spark, frame, repeat)
     frame.unpersist()
     return {
         "case": f"mim {name}, packed",
         **figures,
         "jobs": result.jobs,
-        "whole fit wall": whole["wall"],
-        "one SciPy pass": round(one, 4),
+        "whole fit wall": seconds["wall"],
+        "one SciPy pass": round(product, 4),
         "empty job": round(empty, 3),
-        "wall / (3 passes + job)": round(figures["wall"] / (3 * one + empty), 2),
+        "wall / (3 passes + job)": round(figures["wall"] / (3 * product + empty), 2),
     }
 
 
@@ -190,7 +191,7 @@ def one_method(name, packed, method, parameters, repeat):
     request = [pipeline.Request.of(method, parameters, 50)]
     figures, (result,) = measured(repeat, lambda: pipeline.rank(packed, request))
     title = " ".join([method, *(f"{k}={v}" for k, v in parameters.items()), name])
-    more = {
+    columns = {
         k: v
         for k, v in result.scores.details.items()
         if k in ("anchors", "passes", "iterations", "scans")
@@ -199,7 +200,7 @@ def one_method(name, packed, method, parameters, repeat):
         "case": title,
         **figures,
         "jobs": result.jobs - packed.jobs,
-        **more,
+        **columns,
         "converged": result.scores.converged,
     }
 
@@ -213,28 +214,30 @@ def products_cost(packed, anchors, repeat):
     block = concatenate([Block.decode(bytes(r.block)) for r in rows])
     x = block.x[:, packed.profile.varying]
     x = x.astype(np.float64)
-    some = min(anchors, x.shape[0], 4096)
+    count = min(anchors, x.shape[0], 4096)
 
     def products():
-        for a in range(0, some, 512):
+        for a in range(0, count, 512):
             for b in range(0, x.shape[0], 2048):
                 _ = x[a : a + 512] @ x[b : b + 2048].T
 
-    return round(bare(max(1, repeat - 1), products) * min(anchors, x.shape[0]) / some, 2)
+    return round(bare(max(1, repeat - 1), products) * min(anchors, x.shape[0]) / count, 2)
 
 
 def graph(arff, imdb, repeat):
     from spark_mlfs.blocks.pack import pack
 
-    for name, files in (
-        ("scene", ("scene-train.arff.gz", "scene-test.arff.gz")),
-        ("yeast", ("yeast.arff.gz",)),
-    ):
+    data = {"scene": ("scene-train.arff.gz", "scene-test.arff.gz"), "yeast": ("yeast.arff.gz",)}
+    for name, files in data.items():
         packed = pack(arff(name, *files), row_id="id")
         cost = products_cost(packed, packed.profile.n, repeat)
         for method, parameters in (
-            ("spec", {}), ("gmba", {"mode": "paper"}), ("gmba", {"mode": "closed"}), ("gmba", {}), ("relieff", {}),
-        ):  # fmt: skip
+            ("spec", {}),
+            ("gmba", {"mode": "paper"}),
+            ("gmba", {"mode": "closed"}),
+            ("gmba", {}),
+            ("relieff", {}),
+        ):
             yield one_method(name, packed, method, parameters, repeat) | {"bare products cpu": cost}
         packed.release()
     packed = pack(imdb(), row_id="id")
@@ -270,22 +273,23 @@ def neighbours(spark, arff, imdb, repeat):
             x = sp.csr_matrix(x.multiply(1 / scale))
         else:
             x = (x - x.mean(axis=0)) / x.std(axis=0)
-        some = x[np.argsort(block.ids)[:4096]]
-        reference, query = Rows(x, np.arange(x.shape[0])), Rows(some, -1 - np.arange(4096))
+        queries = x[np.argsort(block.ids)[:4096]]
+        reference = Rows(x, np.arange(x.shape[0]))
+        query = Rows(queries, -1 - np.arange(4096))
         library = NearestNeighbors(n_neighbors=10, algorithm="brute", n_jobs=1).fit(x)
 
-        def products(some=some, x=x):
+        def products(queries=queries, x=x):
             for a in range(0, 4096, 512):
                 for b in range(0, x.shape[0], 1024):
-                    _ = some[a : a + 512] @ x[b : b + 1024].T
+                    _ = queries[a : a + 512] @ x[b : b + 1024].T
 
         ours = bare(repeat, lambda query=query, reference=reference: nearest(query, reference, 10))
         plain = bare(repeat, products)
         theirs = bare(
-            max(1, repeat - 1), lambda library=library, some=some: library.kneighbors(some)
+            max(1, repeat - 1), lambda library=library, queries=queries: library.kneighbors(queries)
         )
-        found = library.kneighbors(some[:256])[0]
-        own = np.sqrt(nearest(query.take(slice(0, 256)), reference, 10).squares)
+        distances = library.kneighbors(queries[:256])[0]
+        our_distances = np.sqrt(nearest(query.take(slice(0, 256)), reference, 10).squares)
         yield {
             "case": f"10 neighbours of 4096 rows, {name}",
             "cpu": round(ours, 2),
@@ -294,7 +298,7 @@ def neighbours(spark, arff, imdb, repeat):
             "scikit-learn cpu": round(theirs, 2),
             "ours / products": round(ours / plain, 2),
             "ours / scikit-learn": round(ours / theirs, 2),
-            "farthest apart": float(f"{np.abs(own - found).max():.1e}"),
+            "farthest apart": float(f"{np.abs(our_distances - distances).max():.1e}"),
         }
 
 
@@ -303,9 +307,17 @@ def regression(arff, repeat):
 
     packed = pack(arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), row_id="id")
     for method, parameters in (
-        ("ridge", {}), ("lasso", {}), ("elastic-net", {"group": True}), ("csfs", {}), ("mssl", {}), ("omfs", {}), ("rfs", {}),
-        ("mifs", {}), ("msfs", {"walk": "expected"}), ("msfs", {}),
-    ):  # fmt: skip
+        ("ridge", {}),
+        ("lasso", {}),
+        ("elastic-net", {"group": True}),
+        ("csfs", {}),
+        ("mssl", {}),
+        ("omfs", {}),
+        ("rfs", {}),
+        ("mifs", {}),
+        ("msfs", {"walk": "expected"}),
+        ("msfs", {}),
+    ):
         yield one_method("scene", packed, method, parameters, repeat)
     packed.release()
 
@@ -334,11 +346,11 @@ def scoring(spark, rows, repeat):
             for name, model in fitted:
                 output = f"{folder}/{name.split()[0]}-{n}"
                 with Meter() as meter:
-                    found = Scoring(
+                    scored = Scoring(
                         spark, Scorer("", [model]), corpus, "parquet", output, id="id"
                     ).run()
-                some = read.planted(spark, 4096, 50, 10, seed=2).select("features").collect()
-                x = np.array([row.features.toArray() for row in some])
+                rows_here = read.planted(spark, 4096, 50, 10, seed=2).select("features").collect()
+                x = np.array([row.features.toArray() for row in rows_here])
                 predictor = model.predictor()
                 predictor.predict(x)
                 cost = (
@@ -352,8 +364,8 @@ def scoring(spark, rows, repeat):
                     **figures,
                     "rows a second": round(n / figures["wall"]),
                     "own NumPy cpu": round(cost, 2),
-                    "rows": found["rows"],
-                    "parts": found["parts"],
+                    "rows": scored["rows"],
+                    "parts": scored["parts"],
                 }
 
 
@@ -384,11 +396,13 @@ def tables(spark, case, names, args, share):
     from jobs.benchmarks.bare import Bare
 
     markdown = args.markdown or (
-        Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None
+        Path(_folder).parent / "notebooks" / "benchmarks.md" if share == 1 else None
     )
     module = scale if case == "scale" else peers
-    said = "" if share == 1 else " --quick" if args.quick else f" --share {share}"
-    preface = module.PREFACE.format(options=said, machine=machine(spark.version))
+    flag = ""
+    if share != 1:
+        flag = " --quick" if args.quick else f" --share {share}"
+    preface = module.PREFACE.format(options=flag, machine=machine(spark.version))
 
     def written(row):
         if markdown:
@@ -403,10 +417,12 @@ def tables(spark, case, names, args, share):
             written, peers.run(peers.Data(spark, repeat=args.repeat or 1, **size), names)
         )
         return
-    more = {"folder": args.corpora} if args.corpora else {}
-    more |= {"master": args.master} if args.master else {}
+    places = {"folder": args.corpora} if args.corpora else {}
+    places |= {"master": args.master} if args.master else {}
     with Bare() as bare_process:
-        bench = scale.Bench(spark, bare_process, share, args.repeat or 1, limit=args.limit, **more)
+        bench = scale.Bench(
+            spark, bare_process, share, args.repeat or 1, limit=args.limit, **places
+        )
         yield from map(written, scale.run(bench, names))
 
 
@@ -417,7 +433,7 @@ def main(arguments=None):
     parser.add_argument("--case", nargs="+", default=CASES[:3], choices=CASES)
     parser.add_argument(
         "--data",
-        default=str(Path(_here).parents[1] / "shared" / "data"),
+        default=str(Path(_folder).parents[1] / "shared" / "data"),
         help="folder of the real data sets",
     )
     parser.add_argument("--rows", type=int, default=100_000)
@@ -465,10 +481,10 @@ def main(arguments=None):
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
-            every = {name for case in chosen for name in chosen_rows(case, None, "any")}
+            known_rows = {name for case in chosen for name in chosen_rows(case, None, "any")}
             parser.error(
                 f"--only {unknown[0]!r} is no row of these cases; the rows are "
-                f"{', '.join(sorted(every))}"
+                f"{', '.join(sorted(known_rows))}"
             )
 
     data = Path(args.data)
@@ -482,13 +498,13 @@ def main(arguments=None):
             model.page(model.check(folder))
             return
         markdown = args.markdown or (
-            Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None
+            Path(_folder).parent / "notebooks" / "benchmarks.md" if share == 1 else None
         )
-        said = "" if share == 1 else f" --share {share}"
+        flag = "" if share == 1 else f" --share {share}"
         for row in laptop.run(folder, data, share, args.only):
             show(row)
             if markdown:
-                preface = laptop.PREFACE.format(options=said, machine=machine("none"))
+                preface = laptop.PREFACE.format(options=flag, machine=machine("none"))
                 table.write(markdown, "laptop", preface, laptop.COLUMNS, laptop.ORDER, [row])
         return
     if args.case == ["media"]:
@@ -542,16 +558,16 @@ def main(arguments=None):
         rows += every_method(
             spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat
         )
-    further = {
+    cases = {
         "graph": lambda: graph(arff, imdb, repeat),
         "neighbours": lambda: neighbours(spark, arff, imdb, repeat),
         "regression": lambda: regression(arff, repeat),
         "score": lambda: scoring(spark, args.scored, repeat),
     }
-    further |= {
+    cases |= {
         case: partial(tables, spark, case, names, args, share) for case, names in chosen.items()
     }
-    for case, work in further.items():
+    for case, work in cases.items():
         for row in work() if case in args.case else ():
             add(row)
     if args.output:

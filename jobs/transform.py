@@ -4,13 +4,13 @@ for the arguments."""
 import os
 import sys
 
-_here = os.path.dirname(os.path.abspath(__file__))
+_folder = os.path.dirname(os.path.abspath(__file__))
 # select.py in this folder shadows the standard library's, which pyspark imports: the folder must
 # not be on the path.
-sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here]
+sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != _folder]
 
 if __name__ == "__main__":
-    sys.path.append(os.path.dirname(_here))  # a clone's own package, where none is installed
+    sys.path.append(os.path.dirname(_folder))  # a clone's own package, where none is installed
     from spark_mlfs.cli import main
 
     sys.exit(main(["transform", *sys.argv[1:]]))

@@ -29,7 +29,12 @@ from spark_mlfs.sklearn import learners
 from spark_mlfs.sklearn import selectors as array_selectors
 
 PACKAGE = Path(spark_mlfs.__file__).resolve().parent
-STUB = '"""{about}: written by ``python conf/developers/generate.py``."""\n\n# fmt: off\n# ruff: noqa: E501, I001\n{imports}\n'
+STUB = '''"""{about}: written by ``python conf/developers/generate.py``."""
+
+# fmt: off
+# ruff: noqa: E501, I001
+{imports}
+'''
 READ_STUB = '''"""Readers as functions, typed: written by ``python conf/developers/generate.py``."""
 
 # fmt: off
@@ -74,7 +79,7 @@ ROOMS = {
 }
 
 
-def own(classes: EstimatorClasses) -> list[Any]:
+def classes_of(classes: EstimatorClasses) -> list[Any]:
     """Return the estimator classes of the package's own entries."""
     return [
         classes[name]
@@ -104,7 +109,11 @@ def method(name: str, words: Sequence[str], returns: str) -> str:
     lines = [f"    def {name}({words[0]}"]
     for word in words[1:]:
         longer = f"{lines[-1]}, {word}"
-        lines[-1:] = [longer] if len(longer) < WIDTH else [f"{lines[-1]},", f"        {word}"]
+        if len(longer) < WIDTH:
+            lines[-1] = longer
+        else:
+            lines[-1] += ","
+            lines.append(f"        {word}")
     return "\n".join(lines) + f") -> {returns}: ...\n"
 
 
@@ -123,28 +132,28 @@ def accessors(p: Parameter) -> str:
 def stub(face: str, classes: EstimatorClasses) -> str:
     """Return the stub of the classes: what an entry brings is typed in its class, common parameters
     once."""
-    spelled, made = base(own(classes)[0])._spelled, own(classes)
-    common = "".join(f"    {spelled(p)}: {annotation(p.constraint)}\n" for p in made[0]._common)
+    estimators = classes_of(classes)
+    spelled = base(estimators[0])._spelled
+    common = "".join(
+        f"    {spelled(p)}: {annotation(p.constraint)}\n" for p in estimators[0]._common
+    )
     parts = [f"class _Common(TypedDict, total=False):\n{common}\n"]
     mixins: dict[tuple[str, str], str] = {}
     bodies = []
-    for cls in made:
+    for cls in estimators:
         bases = [base(cls).__name__]
         if face == "ml":
             for p in cls.entry.parameters:
-                mixin = f"_{p.camel[0].upper()}{p.camel[1:]}" + "_" * sum(
-                    p.camel == name for name, _ in mixins
-                )
+                same_name = sum(p.camel == name for name, _ in mixins)
+                mixin = f"_{p.camel[0].upper()}{p.camel[1:]}" + "_" * same_name
                 key = p.camel, annotation(p.constraint)
                 if key not in mixins:
                     parts.append(f"class {mixin}:\n{accessors(p)}")
                 bases.insert(-1, mixins.setdefault(key, mixin))
-        about = " ".join(
+        doc = " ".join(
             (inspect.getdoc(cls.entry) or cls.entry.title).split("\n\n")[0].split()
         ).replace("\\", "\\\\")
-        about = textwrap.fill(
-            f'"""{about}"""', WIDTH, initial_indent="    ", subsequent_indent="    "
-        )
+        doc = textwrap.fill(f'"""{doc}"""', WIDTH, initial_indent="    ", subsequent_indent="    ")
         words = [
             "self",
             *(["*"] if cls.entry.parameters else []),
@@ -157,27 +166,29 @@ def stub(face: str, classes: EstimatorClasses) -> str:
         ]
         entry = literal(cls.entry.name)
         bodies.append(
-            f"class {cls.__name__}({', '.join(bases)}, entry={entry}):\n{about}\n{''.join(methods)}"
+            f"class {cls.__name__}({', '.join(bases)}, entry={entry}):\n{doc}\n{''.join(methods)}"
         )
     text = "".join([*parts, "\n", *bodies])
     home = classes.base.__module__.rpartition(".")[2]
     imports = imported(
-        text, f"from .{home} import {', '.join(sorted({base(c).__name__ for c in made}))}"
+        text, f"from .{home} import {', '.join(sorted({base(c).__name__ for c in estimators}))}"
     )
     return STUB.format(about=f"{TITLES[kind_of(classes)]}, typed", imports=imports) + text
 
 
-def imported(text: str, own: str = "") -> str:
+def imported(text: str, further_imports: str = "") -> str:
     """Return the imports of a stub."""
-    found = [name for name in ("Literal", "TypedDict") if name in text]
+    typing_names = [name for name in ("Literal", "TypedDict") if name in text]
     lines = ["from collections.abc import Sequence\n"] if "Sequence[" in text else []
-    lines += [f"from typing import {', '.join(found)}\n"] if found else []
+    lines += [f"from typing import {', '.join(typing_names)}\n"] if typing_names else []
     names = [name for name in ("Self", "Unpack") if re.search(rf"\b{name}\b", text)]
     third = ["from pyspark.ml.param import Param\n"] if "Param[" in text else []
     columns = sorted(set(re.findall(r"\bHas\w+", text)))
     third += [f"from pyspark.ml.param.shared import {', '.join(columns)}\n"] if columns else []
     third += [f"from typing_extensions import {', '.join(names)}\n"] if names else []
-    return "\n".join(filter(None, ["".join(lines), "".join(third), own and own + "\n"]))
+    return "\n".join(
+        filter(None, ["".join(lines), "".join(third), further_imports and further_imports + "\n"])
+    )
 
 
 def shared_stub() -> str:
@@ -191,9 +202,11 @@ def shared_stub() -> str:
         if inspect.isclass(cls) and issubclass(cls, Checked) and cls is not Checked:
             bases = ", ".join(b.__name__ for b in cls.__bases__)
             lines += f"class {name}({bases}):\n" + "".join(map(accessors, vars(cls)["_declared"]))
-    own = "from ..params import Parameter\nfrom .params import Checked"
+    imports = "from ..params import Parameter\nfrom .params import Checked"
     return (
-        STUB.format(about="Params that many estimators have, typed", imports=imported(lines, own))
+        STUB.format(
+            about="Params that many estimators have, typed", imports=imported(lines, imports)
+        )
         + lines
     )
 
@@ -211,17 +224,15 @@ def rank_stub(room: str, imports: str = "") -> str:
             f"{'**' * (p.kind is p.VAR_KEYWORD)}{p.name}: {kind}"
             + ("" if p.default is p.empty else f" = {literal(p.default)}")
         )
-    found = (
+    parameters = (
         "from collections.abc import Mapping{}\nfrom typing import Any{}\n\nimport pandas as pd\n{}"
     )
-    about = textwrap.indent(f'"""{inspect.getdoc(function)}"""', " " * 4)
-    text = textwrap.dedent(method("rank", words, "pd.DataFrame")).replace(
-        ": ...\n", f":\n{about}\n"
-    )
+    doc = textwrap.indent(f'"""{inspect.getdoc(function)}"""', " " * 4)
+    text = textwrap.dedent(method("rank", words, "pd.DataFrame")).replace(": ...\n", f":\n{doc}\n")
     return (
         STUB.format(
             about="`rank`, typed",
-            imports=found.format(
+            imports=parameters.format(
                 ", Sequence" * ("Sequence[" in text), ", Literal" * ("Literal" in text), imports
             ),
         )
@@ -248,7 +259,7 @@ def option_type(constraint: Any) -> str:
 
 def reader_stub() -> str:
     """Return the stub of ``read``: the readers as functions."""
-    made = ""
+    functions = ""
     for name, reader in formats.READERS.items():
         if not reader.__module__.startswith("spark_mlfs."):
             continue
@@ -264,11 +275,12 @@ def reader_stub() -> str:
             default = "" if p.default is REQUIRED else f" = {literal(p.default)}"
             if p.name != "source":  # the format of the table, which the function calls so
                 words.append(f"{p.name}: {option_type(p.constraint)}{default}")
-        about = f'    """{" ".join((inspect.getdoc(reader) or "").partition(chr(10) * 2)[0].split())}"""\n'
-        made += textwrap.dedent(method(name, words, "DataFrame")).replace(
-            ": ...\n", f":\n{about}\n"
+        first_paragraph = (inspect.getdoc(reader) or "").partition("\n\n")[0]
+        doc = f'    """{" ".join(first_paragraph.split())}"""\n'
+        functions += textwrap.dedent(method(name, words, "DataFrame")).replace(
+            ": ...\n", f":\n{doc}\n"
         )
-    return READ_STUB + made.rstrip("\n") + "\n"
+    return READ_STUB + functions.rstrip("\n") + "\n"
 
 
 # ---- the lists of public names ----
@@ -280,7 +292,7 @@ def with_names(path: Path, face: str) -> str:
     names = [
         m.__name__
         for classes in ROOMS[face]
-        for m in sorted(own(classes), key=lambda m: m.__name__.casefold())
+        for m in sorted(classes_of(classes), key=lambda m: m.__name__.casefold())
     ]
     lines = "".join(f"    {json.dumps(name)},\n" for name in names)
     pattern = r"(?s)(\[  # the classes, written by conf/developers/generate.py\n).*?(\]\n)"

@@ -22,16 +22,14 @@ from spark_mlfs.params import Parameter
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks" / "methods"
 SIZES = ((1000, 100), (4000, 200), (16000, 400))  # rows and features of the measurements
-LABELS, PICKS, LONGEST = (
-    10,
-    50,
-    2.5,
-)  # labels, features asked for, CPU seconds after which a larger size is left out
+LABELS = 10
+PICKS = 50  # features asked for
+LONGEST = 2.5  # CPU seconds after which a larger size is left out
 EXAMPLE = 5  # features that the example asks for
 SECTIONS = ("Symbols", "Raises", "Source", "Deviations")
 
 
-def own() -> list[str]:
+def own_methods() -> list[str]:
     """The package's own methods."""
     return [name for name in METHODS if METHODS[name].__module__.startswith("spark_mlfs.")]
 
@@ -39,7 +37,7 @@ def own() -> list[str]:
 def pages() -> dict[Path, str]:
     """Every page and its text."""
     costs, advice = json.loads((FOLDER / "costs.json").read_text()), _advice()
-    out = {FOLDER / f"{name}.md": page(name, costs, advice[name]) for name in own()}
+    out = {FOLDER / f"{name}.md": page(name, costs, advice[name]) for name in own_methods()}
     return {**out, FOLDER / "README.md": index(costs, advice)}
 
 
@@ -49,7 +47,8 @@ def _advice() -> dict[str, Any]:
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib
     advice: dict[str, Any] = tomllib.loads((FOLDER / "advice.toml").read_text(encoding="utf-8"))
-    if missing := set(own()) - set(advice):
+    missing = set(own_methods()) - set(advice)
+    if missing:
         raise SystemExit(
             f"notebooks/methods/advice.toml: give [{min(missing)}] with `use` and `avoid`"
         )
@@ -89,7 +88,9 @@ def _parameters(parameters: Iterable[Parameter]) -> str:
 
 def seconds(value: float | None) -> str:
     """Seconds as a table shows them."""
-    return "not run" if value is None else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    if value is None:
+        return "not run"
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
@@ -97,7 +98,7 @@ def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     method, measured = METHODS[name], costs["methods"][name]
     text = documentation(name).partition("\n\n")[2]
     summary = " ".join(method.summary().split()).rstrip(".")
-    kept = "picks one by one" if method.greedy else "ranks all features at once"
+    order = "picks one by one" if method.greedy else "ranks all features at once"
     cost = [
         (
             f"{n:,} × {d} × {LABELS}".replace(",", " "),
@@ -111,7 +112,7 @@ def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     )
     return f"""# `{name}`: {method.title}
 
-{summary} ({method.source}); {kept}.
+{summary} ({method.source}); {order}.
 
 **Take it for.** {advice["use"]}
 
@@ -127,7 +128,8 @@ def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
 
 ## Cost
 
-Passes over the data and seconds of one thread, {PICKS} features asked for, rows in memory ({costs["about"]}).
+Passes over the data and seconds of one thread, {PICKS} features asked for, rows in memory \
+({costs["about"]}).
 
 {_table(("rows × features × labels", "scans", "seconds"), cost)}
 
@@ -145,7 +147,8 @@ best["name"]  # {", ".join(measured["example"])}
 On Spark `spark_mlfs.MultiLabelSelector(method="{name}")`; on the command line
 
 ```sh
-spark-mlfs select --data data/corpus.parquet --format parquet --features embedding --labels-col tags \\
+spark-mlfs select --data data/corpus.parquet --format parquet --features embedding --labels-col \
+tags \\
   --method {name}{set_one} --num-top-features {EXAMPLE} --output runs/{name}
 ```
 
@@ -155,11 +158,13 @@ spark-mlfs select --data data/corpus.parquet --format parquet --features embeddi
 
 def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     """The index: by what one has, then every method with its cost."""
-    names = own()
-    parts = ["# The methods\n\nA page each: what it computes, parameters, cost, when to take it. "
+    names = own_methods()
+    parts = [
+        "# The methods\n\nA page each: what it computes, parameters, cost, when to take it. "
         "Which does best on real data: [the evidence](../which-method.md).\n\nThe default is "
         f"`{DEFAULT_METHOD}`: what `MultiLabelSelector`, `rank` and the commands take.\n\n## By "
-        "what you have\n"]  # fmt: skip
+        "what you have\n"
+    ]
     for key, title in advice["have"].items():
         lines = [
             f"- [`{n}`]({n}.md): {advice[n]['use'][:1].lower()}{advice[n]['use'][1:]}"
@@ -216,12 +221,12 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
     out = {}
     for name in names:
         lines: list[dict[str, float] | None] = []
-        for held in data:
+        for rows in data:
             line = None
             if not lines or (lines[-1] is not None and lines[-1]["seconds"] < LONGEST):
                 started = time.process_time()
                 with one_thread():
-                    (result,) = ranked(held, [Request.of(name, {}, PICKS)])
+                    (result,) = ranked(rows, [Request.of(name, {}, PICKS)])
                 line = {"scans": result.scans, "seconds": round(time.process_time() - started, 3)}
             lines.append(line)
         out[name] = {
@@ -229,8 +234,8 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
             "example": list(rank(digits, digit, method=name, k=EXAMPLE)["name"]),
         }
         print(name, lines, flush=True)
-    about = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    return {"about": about, "methods": out}
+    machine = f"Python {platform.python_version()}, NumPy {np.__version__}"
+    return {"about": machine, "methods": out}
 
 
 def planted(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -239,15 +244,17 @@ def planted(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, d))
     copies = d // 10
-    x[:, -copies:] = x[:, :copies] + 0.3 * rng.normal(size=(n, copies))
-    y = x[:, :LABELS] + x[:, LABELS : 2 * LABELS] + rng.normal(size=(n, LABELS)) > 1.2
+    noise = 0.3 * rng.normal(size=(n, copies))
+    x[:, -copies:] = x[:, :copies] + noise
+    drives = x[:, :LABELS] + x[:, LABELS : 2 * LABELS]
+    y = drives + rng.normal(size=(n, LABELS)) > 1.2
     return x, y.astype(float)
 
 
 if __name__ == "__main__":
-    found = measure(sys.argv[1:] or own())
+    measured = measure(sys.argv[1:] or own_methods())
     file = FOLDER / "costs.json"
     known = json.loads(file.read_text())["methods"] if sys.argv[1:] else {}
     file.write_text(
-        json.dumps({**found, "methods": {**known, **found["methods"]}}, indent=1) + "\n"
+        json.dumps({**measured, "methods": {**known, **measured["methods"]}}, indent=1) + "\n"
     )

@@ -70,9 +70,10 @@ def sparse_rows(paths: tuple[str, ...]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     tags."""
     table = pq.read_table(list(paths), columns=["features", "tags"])
     x = table["features"].combine_chunks()
-    indices, values, size = x.field("indices"), x.field("values"), x.field("size")[0].as_py()
-    shape = (len(x), size)
-    data = values.flatten().to_numpy(), indices.flatten().to_numpy(), indices.offsets.to_numpy()
+    indices = x.field("indices")
+    values = x.field("values").flatten().to_numpy()
+    shape = (len(x), x.field("size")[0].as_py())
+    data = (values, indices.flatten().to_numpy(), indices.offsets.to_numpy())
     return sp.csr_matrix(data, shape=shape), _labels(table["tags"].combine_chunks())
 
 
@@ -130,7 +131,7 @@ def label_scores(paths: tuple[str, ...], kind: str) -> dict[str, Any]:
         watch("products")
         cells += z.nnz
         rows = np.repeat(np.arange(z.shape[0]), np.diff(z.indptr))
-        met, labels = z.data.astype(np.int64), z.indices
+        shared, labels = z.data.astype(np.int64), z.indices
         if kind == "f-statistic":
             between = np.bincount(rows, z.data**2 / of_label[labels], z.shape[0])
             total, squares = (
@@ -147,8 +148,8 @@ def label_scores(paths: tuple[str, ...], kind: str) -> dict[str, Any]:
             )
         else:
             f, with_label = of_feature[a : a + CHUNK][rows], of_label[labels]
-            more = formula(met, f, with_label) - formula(np.zeros_like(met), f, with_label)
-            out[a : a + CHUNK] += np.bincount(rows, more, z.shape[0])
+            excess = formula(shared, f, with_label) - formula(np.zeros_like(shared), f, with_label)
+            out[a : a + CHUNK] += np.bincount(rows, excess, z.shape[0])
         watch("scores")
     if kind == "fisher":
         out /= ((of_label > 0) & (of_label < n)).sum()
@@ -161,10 +162,10 @@ def _formula(kind: str, n: int) -> Callable[..., np.ndarray]:
         xlogx = np.nan_to_num(np.arange(n + 1) * np.log(np.arange(n + 1)))
 
     def information(z, nf, nl):
-        return (
-            xlogx[z] + xlogx[nf - z] + xlogx[nl - z] + xlogx[n - nf - nl + z] + xlogx[n]
-            - xlogx[nf] - xlogx[n - nf] - xlogx[nl] - xlogx[n - nl]
-        ) / n  # fmt: skip
+        joint = xlogx[z] + xlogx[nf - z] + xlogx[nl - z] + xlogx[n - nf - nl + z]
+        all_rows = joint + xlogx[n]
+        without_feature = all_rows - xlogx[nf] - xlogx[n - nf]
+        return (without_feature - xlogx[nl] - xlogx[n - nl]) / n
 
     def correlation(z, nf, nl):
         down = nf * (n - nf) / n * (nl * (n - nl) / n)
@@ -188,17 +189,17 @@ def _formula(kind: str, n: int) -> Callable[..., np.ndarray]:
 
 
 def pick_tables(
-    paths: tuple[str, ...], picks: Sequence[int], kept: Sequence[int] | None
+    paths: tuple[str, ...], picks: Sequence[int], columns_left: Sequence[int] | None
 ) -> dict[str, Any]:
     """CPU seconds of the three-way tables of `picks`, every label and every feature (those `kept`):
     X[rows with s]' Y[rows]."""
     x, y = sparse_rows(paths)
     columns = x.tocsc()
     watch = Watch()
-    some = x if kept is None else columns[:, np.sort(kept)].tocsr()
+    screened = x if columns_left is None else columns[:, np.sort(columns_left)].tocsr()
     for s in picks:
         rows = columns.indices[columns.indptr[s] : columns.indptr[s + 1]]
-        some[rows].T @ y[rows]
+        screened[rows].T @ y[rows]
     watch("products")
     return watch.seconds
 
@@ -260,5 +261,5 @@ def score_texts(paths: tuple[str, ...], vocabulary: Sequence[str], labels: int) 
 
 # the SciPy script that stands beside the command line: python -m jobs.benchmarks.bare mim FILE ...
 if __name__ == "__main__":
-    found = label_scores(tuple(sys.argv[2:]), sys.argv[1])
-    print([int(f) for f in np.argsort(-found["values"])[:10]])
+    figures = label_scores(tuple(sys.argv[2:]), sys.argv[1])
+    print([int(f) for f in np.argsort(-figures["values"])[:10]])

@@ -43,12 +43,14 @@ class Corpus:
     numbers: bool = False
     seed: int = 1
 
-    def at(self, share: float) -> Corpus:
+    def scaled(self, share: float) -> Corpus:
         """A share of the rows; below a tenth, for trials, fewer features and labels, too."""
         width = min(1.0, 10 * share)
         rows = max(200, round(self.n * share))
-        d, q = max(40, round(self.d * width)), max(min(self.q, 6), round(self.q * width))
-        d = self.d if self.kind == DENSE and share >= 0.1 else d
+        d = max(40, round(self.d * width))
+        if self.kind == DENSE and share >= 0.1:
+            d = self.d
+        q = max(min(self.q, 6), round(self.q * width))
         words = min(self.words, d // 2) if self.kind == SPARSE else self.words
         parts = self.parts if share >= 0.1 else min(self.parts, 10)
         return replace(self, n=rows, d=d, q=q, words=words, parts=parts)
@@ -77,8 +79,8 @@ def parts_of(corpus: Corpus, folder: Path) -> list[str]:
     not."""
     place = folder / f"{corpus.name}-{corpus.n}x{corpus.d}x{corpus.q}"
     note = place / "corpus.json"
-    said = json.dumps(asdict(corpus))
-    if not note.is_file() or note.read_text() != said:
+    description = json.dumps(asdict(corpus))
+    if not note.is_file() or note.read_text() != description:
         aside = place.with_name(place.name + ".unfinished")
         shutil.rmtree(aside, ignore_errors=True)
         shutil.rmtree(place, ignore_errors=True)
@@ -92,7 +94,7 @@ def parts_of(corpus: Corpus, folder: Path) -> list[str]:
                 os.cpu_count(), multiprocessing.get_context("spawn")
             ) as processes:
                 list(processes.map(write_part, *zip(*jobs, strict=True)))
-        (aside / "corpus.json").write_text(said)
+        (aside / "corpus.json").write_text(description)
         aside.rename(place)
     return [str(place / _file(part)) for part in range(corpus.parts)]
 
@@ -142,20 +144,20 @@ def _power(
 ) -> np.ndarray:
     """Numbers 0..size-1, number r with a frequency like (r + 1) to the minus exponent."""
     to = 1 - exponent
-    return np.minimum(
-        ((((size + 1.0) ** to - 1) * rng.random(shape) + 1) ** (1 / to)).astype(np.int64) - 1,
-        size - 1,
-    )
+    base = ((size + 1.0) ** to - 1) * rng.random(shape) + 1
+    return np.minimum((base ** (1 / to)).astype(np.int64) - 1, size - 1)
 
 
-def _distinct(lists: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rows + 1) offsets and the entries of each row's distinct numbers in order; `held` says which
-    cells count."""
-    lists = np.where(held, lists, np.iinfo(lists.dtype).max)
+def _distinct(lists: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rows + 1) offsets and the entries of each row's distinct numbers in order.
+
+    Only the cells of the `mask` count."""
+    lists = np.where(mask, lists, np.iinfo(lists.dtype).max)
     lists.sort(axis=1)
-    kept = lists < np.iinfo(lists.dtype).max
-    kept[:, 1:] &= lists[:, 1:] != lists[:, :-1]
-    return np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32), lists[kept]
+    distinct = lists < np.iinfo(lists.dtype).max
+    distinct[:, 1:] &= lists[:, 1:] != lists[:, :-1]
+    ends = np.cumsum(distinct.sum(axis=1))
+    return np.concatenate([[0], ends]).astype(np.int32), lists[distinct]
 
 
 def _labels(corpus: Corpus, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -170,10 +172,10 @@ def _words(
     places, topics = _layout(corpus)
     n = len(labels)
     words = places[_power(rng, corpus.d, (n, corpus.words), EXPONENT[corpus.kind])]
-    about = rng.random(words.shape) < 0.3
-    which = (rng.random(words.shape) * count[:, None]).astype(np.int64)
-    topic = topics[np.take_along_axis(labels, which, axis=1), rng.integers(0, TOPIC, words.shape)]
-    return np.where(about, topic, words)
+    on_topic = rng.random(words.shape) < 0.3
+    topic = (rng.random(words.shape) * count[:, None]).astype(np.int64)
+    topic = topics[np.take_along_axis(labels, topic, axis=1), rng.integers(0, TOPIC, words.shape)]
+    return np.where(on_topic, topic, words)
 
 
 def _tags(corpus: Corpus, labels: np.ndarray, count: np.ndarray) -> pa.Array:

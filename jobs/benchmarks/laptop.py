@@ -41,14 +41,19 @@ COLUMNS = (
 PREFACE = """## One machine, no Java
 
 `python jobs/benchmark.py --case laptop`{options} on {machine}.
-Whole commands in a process of their own with `--engine local`, cold: wall and CPU seconds and peak memory. *bare s*: wall
-seconds of what *bare* says, a process of its own, too: a script on one thread reads the same files and does the products."""
+Whole commands in a process of their own with `--engine local`, cold: wall and CPU seconds and \
+peak memory. *bare s*: wall
+seconds of what *bare* says, a process of its own, too: a script on one thread reads the same \
+files and does the products."""
 # in words; seconds, a multiple of the bare, MB at most
 REACH: dict[str, tuple[str, float | None, float | None, int | None]] = {
-    "quickstart": ("3 s", 3.0, None, None), "jmi scene": ("2.5 s", 2.5, None, None), "score texts": ("10 s", 10.0, None, None),
-    "mim": ("1.5 × bare, 2 GB", None, 1.5, 2048), "mim tenfold": ("11 × a tenth", None, 11.0, None),
+    "quickstart": ("3 s", 3.0, None, None),
+    "jmi scene": ("2.5 s", 2.5, None, None),
+    "score texts": ("10 s", 10.0, None, None),
+    "mim": ("1.5 × bare, 2 GB", None, 1.5, 2048),
+    "mim tenfold": ("11 × a tenth", None, 11.0, None),
     "ridge": ("15 s", 15.0, None, None),
-}  # fmt: skip
+}
 ORDER = [*REACH]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -95,7 +100,7 @@ def command(output: Path, *arguments: str) -> dict[str, float]:
 
 
 def _from_parquet(folder: Path, share: float, name: str, method: str) -> Iterator[dict[str, Any]]:
-    corpus = CORPORA[name].at(share)
+    corpus = CORPORA[name].scaled(share)
     files = parts_of(corpus, folder)
     script = f"from jobs.benchmarks import bare; import sys; print({BARE[method]})"
     bare = measured("-c", script, *files, **ONE_THREAD)
@@ -105,9 +110,11 @@ def _from_parquet(folder: Path, share: float, name: str, method: str) -> Iterato
 
 
 def _tenfold(folder: Path, share: float) -> Iterator[dict[str, Any]]:
-    few, many = (CORPORA["sparse"].at(times * share) for times in (1, 10))
-    tenth, own = (_selected(folder, parts_of(corpus, folder), "mim") for corpus in (few, many))
-    yield _row("mim tenfold", many.title, own, "mim of a tenth of the rows", tenth)
+    few = CORPORA["sparse"].scaled(share)
+    many = CORPORA["sparse"].scaled(10 * share)
+    tenth = _selected(folder, parts_of(few, folder), "mim")
+    figures = _selected(folder, parts_of(many, folder), "mim")
+    yield _row("mim tenfold", many.title, figures, "mim of a tenth of the rows", tenth)
 
 
 def _selected(folder: Path, files: Sequence[str], method: str) -> dict[str, float]:
@@ -126,20 +133,29 @@ def _selected(folder: Path, files: Sequence[str], method: str) -> dict[str, floa
 
 
 def _row(
-    row: str, data: str, own: dict[str, float], said: str, bare: dict[str, float]
+    row: str, data: str, figures: dict[str, float], about_bare: str, bare: dict[str, float]
 ) -> dict[str, Any]:
     """A line of the table; what is to be reached holds at the whole size."""
     text, seconds, times, most = REACH[row]
-    held = [
-        seconds is None or own["wall"] <= seconds,
-        times is None or own["wall"] <= times * bare["wall"],
+    reached = [
+        seconds is None or figures["wall"] <= seconds,
+        times is None or figures["wall"] <= times * bare["wall"],
     ]
-    held.append(most is None or own["MB"] <= most)
+    reached.append(most is None or figures["MB"] <= most)
     return {
-        "row": row, "data": data, "wall s": own["wall"], "CPU s": own["cpu"], "MB": own["MB"], "bare": said,
-        "bare s": bare["wall"], "bare MB": bare["MB"], "wall / bare": round(own["wall"] / bare["wall"], 2), "to reach": text,
-        "reached": "yes" if all(held) else "no", "measured": moment(),
-    }  # fmt: skip
+        "row": row,
+        "data": data,
+        "wall s": figures["wall"],
+        "CPU s": figures["cpu"],
+        "MB": figures["MB"],
+        "bare": about_bare,
+        "bare s": bare["wall"],
+        "bare MB": bare["MB"],
+        "wall / bare": round(figures["wall"] / bare["wall"], 2),
+        "to reach": text,
+        "reached": "yes" if all(reached) else "no",
+        "measured": moment(),
+    }
 
 
 def _small(folder: Path, data: Path) -> Iterator[dict[str, Any]]:
@@ -147,17 +163,27 @@ def _small(folder: Path, data: Path) -> Iterator[dict[str, Any]]:
     scene = data / "scene"
     for row, arguments in (
         ("quickstart", ("select", "--config", "conf/runs/quickstart.toml")),
-        ("jmi scene", (
-            "select", "--data", *(str(scene / f"scene-{part}.arff.gz") for part in ("train", "test")), "--format", "arff",
-            "--option", f"labels={scene / 'scene.xml'}", "--method", "jmi",
-        )),
-    ):  # fmt: skip
-        own = command(folder / "out", *arguments)
-        yield _row(row, "", own, "imports of NumPy, SciPy, pandas, pyarrow", imports)
+        (
+            "jmi scene",
+            (
+                "select",
+                "--data",
+                *(str(scene / f"scene-{part}.arff.gz") for part in ("train", "test")),
+                "--format",
+                "arff",
+                "--option",
+                f"labels={scene / 'scene.xml'}",
+                "--method",
+                "jmi",
+            ),
+        ),
+    ):
+        figures = command(folder / "out", *arguments)
+        yield _row(row, "", figures, "imports of NumPy, SciPy, pandas, pyarrow", imports)
 
 
 def _texts(folder: Path, share: float) -> Iterator[dict[str, Any]]:
-    corpus = CORPORA["texts"].at(share)
+    corpus = CORPORA["texts"].scaled(share)
     files, model = parts_of(corpus, folder), folder / "texts-model"
     if not model.exists():
         text = (
@@ -193,12 +219,21 @@ def _texts(folder: Path, share: float) -> Iterator[dict[str, Any]]:
             "--output",
             str(model),
         )
-    own = command(
-        folder / "out", "score", "--model", str(model), "--data", *files, "--format", "parquet", "--id", "doc"
-    )  # fmt: skip
+    figures = command(
+        folder / "out",
+        "score",
+        "--model",
+        str(model),
+        "--data",
+        *files,
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
     imports = measured("-c", "import numpy, scipy.sparse, pandas, pyarrow.parquet")
     yield _row(
-        "score texts", corpus.title, own, "imports of NumPy, SciPy, pandas, pyarrow", imports
+        "score texts", corpus.title, figures, "imports of NumPy, SciPy, pandas, pyarrow", imports
     )
 
 

@@ -41,9 +41,9 @@ def corpus(folder: Path, rows: int, seed: int) -> Path:
         content, tags = image(np.random.default_rng([seed, i]))
         out = io.BytesIO()
         Image.open(io.BytesIO(content)).save(out, "JPEG", quality=85)
-        whole = out.getvalue()
+        content = out.getvalue()
         name = f"files/{i:06d}.jpg"
-        (place / name).write_bytes(whole[: len(whole) // 2] if i % DAMAGED == 0 else whole)
+        (place / name).write_bytes(content[: len(content) // 2] if i % DAMAGED == 0 else content)
         lines.append(f"{name},{';'.join(tags)}\n")
     (place / "labels.csv").write_text("".join(lines))
     return place
@@ -69,14 +69,16 @@ def encoder(path: Path) -> Path:
         )
         for name, shape in shapes.items()
     ]
-    layers, last = [], "pixels"
+    layers = []
+    last = "pixels"
     for i in range(3):
         layers.append(
             helper.make_node(
                 "Conv", [last, f"w{i}"], [f"c{i}"], strides=[2, 2] if not i else [1, 1]
             )
         )
-        layers.append(helper.make_node("Relu", [f"c{i}"], [last := f"r{i}"]))
+        last = f"r{i}"
+        layers.append(helper.make_node("Relu", [f"c{i}"], [last]))
     layers += [
         helper.make_node("GlobalMaxPool", [last], ["pooled"]),
         helper.make_node("Flatten", ["pooled"], ["flat"]),
@@ -116,11 +118,11 @@ def embedded(batches: Iterable[pa.RecordBatch], model: str) -> Iterator[pa.Recor
                 continue
             names.append(path)
             rows.append((np.asarray(picture, np.float32) / np.float32(255)).transpose(2, 0, 1))
-        found = [
+        images = [
             session.run(None, {"pixels": np.stack(rows[i : i + 16])})[0]
             for i in range(0, len(rows), 16)
         ]
-        x = np.concatenate(found) if found else np.empty((0, WIDTH), np.float32)
+        x = np.concatenate(images) if images else np.empty((0, WIDTH), np.float32)
         vectors = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), WIDTH).cast(
             pa.list_(pa.float32())
         )
@@ -151,8 +153,8 @@ def loop(folder: Path, model: Path, output: Path) -> None:
     spark = local_session("bare")
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "256")
     files = spark.read.format("binaryFile").load(f"file://{folder}/files").select("path", "content")
-    made = files.mapInArrow(partial(embedded, model=str(model)), "path string, x array<float>")
-    made.write.mode("overwrite").parquet(f"file://{output}")
+    vectors = files.mapInArrow(partial(embedded, model=str(model)), "path string, x array<float>")
+    vectors.write.mode("overwrite").parquet(f"file://{output}")
     spark.stop()
 
 
@@ -160,10 +162,10 @@ def rows_of(output: Path) -> list[dict[str, Any]]:
     """The scored rows, by path, whichever part they are in."""
     import pyarrow.parquet as pq
 
-    found: list[dict[str, Any]] = (
+    rows: list[dict[str, Any]] = (
         pq.read_table(output / "data").drop_columns("part").sort_by("path").to_pylist()
     )
-    return found
+    return rows
 
 
 def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
@@ -184,14 +186,35 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
         "features=onnx",
     ]
     command(
-        "select", "--data", training / "labels.csv", *files, "--option", options, "--method", "f-statistic",
-        "--num-top-features", WIDTH, "--classifier", "br-svm", "--output", tagger, "--overwrite", "--quiet",
-    )  # fmt: skip
-    whole: dict[str, list[dict[str, Any]]] = {}
+        "select",
+        "--data",
+        training / "labels.csv",
+        *files,
+        "--option",
+        options,
+        "--method",
+        "f-statistic",
+        "--num-top-features",
+        WIDTH,
+        "--classifier",
+        "br-svm",
+        "--output",
+        tagger,
+        "--overwrite",
+        "--quiet",
+    )
+    rows_by_engine: dict[str, list[dict[str, Any]]] = {}
     for n in (most // 10, most):
         place = corpus(folder, n, 2)
-        started = [sys.executable, "-c", "import sys; from pathlib import Path; from "
-            "jobs.benchmarks.media import loop; loop(*map(Path, sys.argv[1:]))", str(place), str(model), str(folder / "bare")]  # fmt: skip
+        started = [
+            sys.executable,
+            "-c",
+            "import sys; from pathlib import Path; from "
+            "jobs.benchmarks.media import loop; loop(*map(Path, sys.argv[1:]))",
+            str(place),
+            str(model),
+            str(folder / "bare"),
+        ]
         process = subprocess.Popen(started)
         with Meter(psutil.Process(process.pid)) as bare:
             assert process.wait() == 0
@@ -211,8 +234,8 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
                 "--quiet",
             ]
             meter = command(*scored, "--output", output, "--overwrite")
-            found = whole[engine] = rows_of(output)
-            rejected = sum(row["reason"] is not None for row in found)
+            scored = rows_by_engine[engine] = rows_of(output)
+            rejected = sum(row["reason"] is not None for row in scored)
             ratio = {
                 "of bare, wall": round(meter.wall / bare.wall, 2),
                 "of bare, cpu": round(meter.cpu / bare.cpu, 2),
@@ -221,13 +244,16 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
                 "case": f"score --engine {engine}, {n} files",
                 **meter.figures(),
                 **ratio,
-                "rows": len(found),
+                "rows": len(scored),
                 "reasons": rejected,
             }
-    again = folder / "tags-killed"
-    shutil.rmtree(again, ignore_errors=True)
+    resumed = folder / "tags-killed"
+    shutil.rmtree(resumed, ignore_errors=True)
     for _ in range(3):
-        command(*scored, "--output", again, killed_after=random.uniform(0.15, 0.25) * meter.wall)
-    command(*scored, "--output", again)
-    same = rows_of(again) == whole["local"] and whole["local"] == whole["spark"]
+        command(*scored, "--output", resumed, killed_after=random.uniform(0.15, 0.25) * meter.wall)
+    command(*scored, "--output", resumed)
+    same = (
+        rows_of(resumed) == rows_by_engine["local"]
+        and rows_by_engine["local"] == rows_by_engine["spark"]
+    )
     yield {"case": f"killed three times, {most} files", "the same": same}

@@ -28,12 +28,12 @@ class Meter:
 
     ignored: ClassVar[set[int]] = set()
 
-    def __init__(self, root: psutil.Process | None = None, every: float = 0.1) -> None:
+    def __init__(self, root: psutil.Process | None = None, interval: float = 0.1) -> None:
         self.me = root or psutil.Process()
         parent = None if root else self.me.parent()
         # spark-submit's JVM is this process' parent, a session's own JVM its child
         self.root = parent if parent is not None and "java" in parent.name() else self.me
-        self.every = every
+        self.interval = interval
         self.java: dict[int, str] = {}
         self.peak: dict[str, int] = {}
         self.last: dict[
@@ -63,10 +63,10 @@ class Meter:
         if process.pid == self.me.pid:
             return "driver"
         # a command of its own may be a shell, then Java, then the driver's Python
-        own = self.me.pid == os.getpid()
+        is_this_process = self.me.pid == os.getpid()
         return (
             "worker"
-            if own or any("daemon" in argument for argument in process.cmdline())
+            if is_this_process or any("daemon" in argument for argument in process.cmdline())
             else "driver"
         )
 
@@ -87,7 +87,7 @@ class Meter:
                 continue
 
     def _watch(self) -> None:
-        while not self.stop.wait(self.every):
+        while not self.stop.wait(self.interval):
             self._look()
 
     def __exit__(self, *error: object) -> None:
@@ -138,33 +138,33 @@ def bare(repeat: int, work: Callable[[], Any]) -> float:
 def machine(spark_version: str) -> str:
     """Cores, memory and versions, in one line."""
     memory = psutil.virtual_memory().total / 2**30
-    found = [
+    values = [
         f"{platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GB",
         f"Python {platform.python_version()}",
     ]
-    found.append(f"Spark {spark_version}")
+    values.append(f"Spark {spark_version}")
     for name, title in (
         ("numpy", "NumPy"),
         ("scipy", "SciPy"),
         ("scikit-learn", "scikit-learn"),
         ("pyarrow", "PyArrow"),
     ):
-        found.append(f"{title} {metadata.version(name)}")
-    return ", ".join(found)
+        values.append(f"{title} {metadata.version(name)}")
+    return ", ".join(values)
 
 
 def moment() -> str:
     """The day, and what else the machine does: the load average, and the cores that other processes
     take within a second."""
-    own = {p.pid for p in [psutil.Process(), *psutil.Process().children(recursive=True)]}
+    own_pids = {p.pid for p in [psutil.Process(), *psutil.Process().children(recursive=True)]}
     parent = psutil.Process().parent()
-    own |= {parent.pid} if parent is not None else set()
+    own_pids |= {parent.pid} if parent is not None else set()
 
     def used() -> dict[int, float]:
         out = {}
         for process in psutil.process_iter(["pid", "cpu_times"]):
             times = process.info["cpu_times"]
-            if process.pid not in own and times is not None:
+            if process.pid not in own_pids and times is not None:
                 out[process.pid] = times.user + times.system
         return out
 

@@ -31,9 +31,16 @@ COSTS, PAGE = ROOT / "spark_mlfs" / "cli" / "costs.json", ROOT / "notebooks" / "
 LIMIT = 5.0  # seconds of one run; larger ones of a method are left out behind one that takes longer
 # rows, features, labels, picks, values a row (None: dense)
 SMALL = (
-    (2000, 50, 5, 10, None), (8000, 50, 5, 10, None), (2000, 150, 5, 10, None), (2000, 50, 20, 10, None), (2000, 50, 5, 30, None),
-    (5000, 2000, 20, 10, 20), (20_000, 2000, 20, 10, 20), (5000, 2000, 80, 10, 20), (5000, 6000, 20, 30, 20),
-)  # fmt: skip
+    (2000, 50, 5, 10, None),
+    (8000, 50, 5, 10, None),
+    (2000, 150, 5, 10, None),
+    (2000, 50, 20, 10, None),
+    (2000, 50, 5, 30, None),
+    (5000, 2000, 20, 10, 20),
+    (20_000, 2000, 20, 10, 20),
+    (5000, 2000, 80, 10, 20),
+    (5000, 6000, 20, 30, 20),
+)
 Run = tuple[
     str, dict[str, float], float
 ]  # whether rows are sparse or dense, the quantities, CPU seconds
@@ -78,14 +85,16 @@ def fit(runs: list[Run]) -> dict[str, dict[str, float]]:
     errors relative to the square root of what was measured, so that long runs count for more."""
     out = {}
     for kind in {kind for kind, *_ in runs}:
-        some = [(amounts, max(seconds, 1e-4)) for each, amounts, seconds in runs if each == kind]
-        terms, root = list(some[0][0]), np.sqrt([seconds for _, seconds in some])
-        a = np.array([[amounts[term] for term in terms] for amounts, _ in some]) / root[:, None]
+        measured = [
+            (amounts, max(seconds, 1e-4)) for run_kind, amounts, seconds in runs if run_kind == kind
+        ]
+        terms, root = list(measured[0][0]), np.sqrt([seconds for _, seconds in measured])
+        a = np.array([[amounts[term] for term in terms] for amounts, _ in measured]) / root[:, None]
         scale = np.maximum(a.max(axis=0), 1e-300)
-        found, _ = scipy.optimize.nnls(a / scale, root)
+        solution, _ = scipy.optimize.nnls(a / scale, root)
         out[kind] = {
             term: float(f"{value:.4g}")
-            for term, value in zip(terms, found / scale, strict=True)
+            for term, value in zip(terms, solution / scale, strict=True)
             if value > 0
         }
     return out
@@ -94,24 +103,24 @@ def fit(runs: list[Run]) -> dict[str, dict[str, float]]:
 def without_start(coefficients: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """What is read once, whatever the rows, is in the seconds of a command already."""
     return {
-        kind: {term: by for term, by in some.items() if term != "run"}
-        for kind, some in coefficients.items()
+        kind: {term: by for term, by in terms.items() if term != "run"}
+        for kind, terms in coefficients.items()
     }
 
 
-def made(n: int, d: int, q: int, values: int | None) -> Any:
+def generated(n: int, d: int, q: int, values: int | None) -> Any:
     """Rows of this process in which a few features drive each label."""
     from spark_mlfs.blocks.arrays import pack_arrays
 
     rng = np.random.default_rng([n, d, q])
+    first = np.arange(q) % d
+    second = (7 * np.arange(q) + 1) % d
     if values is None:
         x: Any = np.round(rng.normal(size=(n, d)), 2)
-        drives = x[:, np.arange(q) % d] + x[:, (7 * np.arange(q) + 1) % d]
+        drives = x[:, first] + x[:, second]
     else:
         x = sp.random(n, d, values / d, "csr", rng=rng, data_rvs=lambda size: np.ones(size))
-        drives = (
-            np.asarray((x[:, np.arange(q) % d] + x[:, (7 * np.arange(q) + 1) % d]).todense()) + 0.01
-        )
+        drives = np.asarray((x[:, first] + x[:, second]).todense()) + 0.01
     y = drives + rng.normal(size=(n, q)) > (1.5 if values is None else 1.9)
     y[np.arange(q), np.arange(q)] = True
     return pack_arrays(x, y.astype(np.int8))[0]
@@ -120,38 +129,38 @@ def made(n: int, d: int, q: int, values: int | None) -> Any:
 # ---- what is fitted ----
 
 
-def rank_one(held: Any, method: str, kept: int, limit: float) -> Run | None:
+def rank_one(rows: Any, method: str, count: int, limit: float) -> Run | None:
     """Quantities and CPU seconds of a ranking with its portrait; None where it takes too long, or
     is refused."""
     from spark_mlfs import pipeline
     from spark_mlfs.cli.dry_run import quantities
     from spark_mlfs.errors import SparkMlfsError
 
-    request = pipeline.Request.of(method, {}, kept)
+    request = pipeline.Request.of(method, {}, count)
 
     def work() -> None:
-        (result,) = pipeline.rank(held, [request])
-        pipeline.portrait(held, result, kept)
+        (result,) = pipeline.rank(rows, [request])
+        pipeline.portrait(rows, result, count)
 
     try:
         with limited(limit):
             seconds, _ = cpu(work)
     except (TimeoutError, SparkMlfsError):
         return None
-    amounts = quantities(held.profile, request.implementation, request.parameters, kept)
-    return kind_of(held), amounts, seconds
+    amounts = quantities(rows.profile, request.implementation, request.parameters, count)
+    return kind_of(rows), amounts, seconds
 
 
-def kind_of(held: Any) -> str:
-    return "sparse" if held.profile.sparse else "dense"
+def kind_of(rows: Any) -> str:
+    return "sparse" if rows.profile.sparse else "dense"
 
 
 def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, float]]]:
     from spark_mlfs import METHODS
 
-    sets = [(made(n, d, q, values), kept) for n, d, q, kept, values in SMALL]
-    for held, _ in sets:
-        held.cores = 1
+    sets = [(generated(n, d, q, values), count) for n, d, q, count, values in SMALL]
+    for rows, _ in sets:
+        rows.cores = 1
     runs: dict[str, list[Run]] = {}
     started = time.perf_counter()
     for name in [
@@ -162,27 +171,25 @@ def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, fl
             print(f"no time left for {name} and those behind it", flush=True)
             break
         rank_one(sets[0][0], name, 5, LIMIT)  # what is imported once
-        for held, kept in sets:
-            one = rank_one(held, name, kept, LIMIT)
-            runs.setdefault(name, []).extend([one] if one else [])
-            if one is None and held.profile.n < 5000:
+        for rows, count in sets:
+            run = rank_one(rows, name, count, LIMIT)
+            runs.setdefault(name, []).extend([run] if run else [])
+            if run is None and rows.profile.n < 5000:
                 break
     for name in LARGE:
-        for held in large:
-            one = rank_one(held, name, 50, 8 * LIMIT)
-            runs[name] += [one] if one else []
+        for rows in large:
+            run = rank_one(rows, name, 50, 8 * LIMIT)
+            runs[name] += [run] if run else []
     out = {}
-    for name, found in runs.items():
-        if len(found) > 3:
-            out[name] = fit(found)
+    for name, measured in runs.items():
+        if len(measured) > 3:
+            out[name] = fit(measured)
             off = [
                 sum(by * amounts[term] for term, by in out[name][kind].items()) / max(s, 1e-4)
-                for kind, amounts, s in found
+                for kind, amounts, s in measured
             ]
-            print(
-                f"{name}: {len(found)} runs, predicted / measured {min(off):.2f} to {max(off):.2f}",
-                flush=True,
-            )
+            ratios = f"{min(off):.2f} to {max(off):.2f}"
+            print(f"{name}: {len(measured)} runs, predicted / measured {ratios}", flush=True)
     return out
 
 
@@ -192,30 +199,34 @@ def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
 
     for n, d in ((500, 20), (10_000, 20), (2000, 100)):
         rng = np.random.default_rng(n + d)
-        x, y = np.round(rng.normal(size=(n, d)), 3), (rng.random((n, 3)) < 0.4).astype(int)
+        x = np.round(rng.normal(size=(n, d)), 3)
+        y = (rng.random((n, 3)) < 0.4).astype(int)
         frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(d)]).assign(
             **{f"y{j}": y[:, j] for j in range(3)}
         )
-        at = folder / f"{n}-{d}"
+        path = folder / f"{n}-{d}"
         named = {"features": "x*", "labels": ["y0", "y1", "y2"]}
-        frame.to_csv(f"{at}.csv", index=False)
-        yield "csv", f"{at}.csv", named
-        frame.to_parquet(f"{at}.parquet")
-        yield "parquet", f"{at}.parquet", named
-        frame.to_json(f"{at}.json", orient="records", lines=True)
-        yield "json", f"{at}.json", named
+        frame.to_csv(f"{path}.csv", index=False)
+        yield "csv", f"{path}.csv", named
+        frame.to_parquet(f"{path}.parquet")
+        yield "parquet", f"{path}.parquet", named
+        frame.to_json(f"{path}.json", orient="records", lines=True)
+        yield "json", f"{path}.json", named
         cells = "\n".join(
             ",".join(map(str, [*row, *labels])) for row, labels in zip(x, y, strict=True)
         )
         declared = [f"@attribute x{j} numeric" for j in range(d)] + [
             f"@attribute y{j} {{0,1}}" for j in range(3)
         ]
-        Path(f"{at}.arff").write_text("\n".join(["@relation r", *declared, "@data", cells, ""]))
-        yield "arff", f"{at}.arff", {"labels": -3}
-        lines = (f"{','.join(map(str, np.flatnonzero(t)))} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row))
-                 for row, t in zip(x, y, strict=True))  # fmt: skip
-        Path(f"{at}.svm").write_text("\n".join(lines) + "\n")
-        yield "libsvm", f"{at}.svm", {"num_labels": 3}
+        Path(f"{path}.arff").write_text("\n".join(["@relation r", *declared, "@data", cells, ""]))
+        yield "arff", f"{path}.arff", {"labels": -3}
+        lines = []
+        for row, labels in zip(x, y, strict=True):
+            tags = ",".join(map(str, np.flatnonzero(labels)))
+            values = " ".join(f"{j + 1}:{value}" for j, value in enumerate(row))
+            lines.append(f"{tags} {values}")
+        Path(f"{path}.svm").write_text("\n".join(lines) + "\n")
+        yield "libsvm", f"{path}.svm", {"num_labels": 3}
         yield "planted", None, {"num_rows": n, "num_features": d, "num_labels": 5}
         yield "numbers", None, {"num_rows": n // 4}
 
@@ -227,15 +238,15 @@ def packed(format: str, path: Any, options: dict[str, Any]) -> tuple[Run, Any]:
     from spark_mlfs.frames.frame import LocalSession
     from spark_mlfs.read import load
 
-    seconds, held = cpu(
+    seconds, rows = cpu(
         lambda: pack(load(LocalSession(), path, format, **options), "features", "labels", "id")
     )
-    held.cores = 1
-    return (kind_of(held), read_quantities(held.profile), seconds), held
+    rows.cores = 1
+    return (kind_of(rows), read_quantities(rows.profile), seconds), rows
 
 
 def of_corpus(name: str, share: float, folder: Path) -> tuple[str, Any, dict[str, Any]]:
-    corpus = CORPORA[name.removesuffix(" of few words")].at(share)
+    corpus = CORPORA[name.removesuffix(" of few words")].scaled(share)
     files = parts_of(corpus if name in CORPORA else replace(corpus, name="few", words=10), folder)
     if name == "texts":
         return "text", files, {"source": "parquet", "text": "body", "labels": "topics", "id": "doc"}
@@ -272,9 +283,9 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
     packed(*of_corpus("dense", SHARES["dense"][0], folder))
     for name, shares in (*SHARES.items(), ("texts", (0.002, 0.01, 0.03))):
         for share in shares:
-            figures, held = packed(*of_corpus(name, share, folder))
+            figures, rows = packed(*of_corpus(name, share, folder))
             reads.setdefault("text" if name == "texts" else "parquet", []).append(figures)
-            large += [held] if name in ("sparse", "dense") else []
+            large += [rows] if name in ("sparse", "dense") else []
     read = {format: without_start(fit(runs)) for format, runs in reads.items()}
     print(json.dumps(read), flush=True)
     ranks = {**known.get("rank", {}), **methods(large, budget)}
@@ -327,11 +338,11 @@ def of_spark(folder: Path) -> dict[str, float]:
             pipeline.rank(rows, [pipeline.Request.of(method)])
             rows.release()
         theirs += meter.cpu
-        (*_, seconds), held = packed(format, files, options)
+        (*_, seconds), rows = packed(format, files, options)
         ours += (
             seconds
             + cpu(
-                lambda held=held, method=method: pipeline.rank(held, [pipeline.Request.of(method)])
+                lambda rows=rows, method=method: pipeline.rank(rows, [pipeline.Request.of(method)])
             )[0]
         )
     session.stop()
@@ -351,7 +362,7 @@ def check(
 
     lines = []
     for method, name, share in cases:
-        corpus = CORPORA[name].at(share)
+        corpus = CORPORA[name].scaled(share)
         columns = (
             "--features",
             "features",
@@ -362,16 +373,18 @@ def check(
             "--method",
             method,
         )
-        given = ("select", "--data", *parts_of(corpus, folder), "--format", "parquet", *columns)
-        how = ("--engine", "local", "--dry-run", "--json", "--output", str(folder / "x"))
-        dry = [sys.executable, "-m", "spark_mlfs.cli", *given, *how]
-        said = json.loads(
+        arguments = ("select", "--data", *parts_of(corpus, folder), "--format", "parquet", *columns)
+        dry = ("--engine", "local", "--dry-run", "--json", "--output", str(folder / "x"))
+        dry = [sys.executable, "-m", "spark_mlfs.cli", *arguments, *dry]
+        forecast = json.loads(
             subprocess.run(dry, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         )
-        done = command(folder / "out", *given)
-        told, memory = said["cost"]["core_seconds"], said["memory_bytes"] >> 20
-        lines.append(f"| {method} | {corpus.title} | {told:.1f} | {done['cpu']:.1f} | "
-            f"{told / done['cpu']:.2f} | {memory:,} | {done['MB']:,.0f} | {moment()} |")  # fmt: skip
+        measured = command(folder / "out", *arguments)
+        foreseen, memory = forecast["cost"]["core_seconds"], forecast["memory_bytes"] >> 20
+        lines.append(
+            f"| {method} | {corpus.title} | {foreseen:.1f} | {measured['cpu']:.1f} | "
+            f"{foreseen / measured['cpu']:.2f} | {memory:,} | {measured['MB']:,.0f} | {moment()} |"
+        )
         print(lines[-1], flush=True)
     return lines
 
@@ -381,14 +394,14 @@ def of_words(n: int, d: int, q: int, words: int = 50, tags: int = 3) -> Any:
     from spark_mlfs.blocks.profile import Profile
 
     share = np.arange(1, d + 1) ** -0.7
-    held = np.minimum(share / share.sum() * words, 1) * n
+    stored = np.minimum(share / share.sum() * words, 1) * n
     often = np.arange(1, q + 1) ** -0.5
     labels = np.minimum(often / often.sum() * tags, 1) * n
     ones = {
         "low": np.zeros(d),
         "high": np.ones(d),
         "binary": np.ones(d, bool),
-        "stored": np.ceil(held).astype(np.int64),
+        "stored": np.ceil(stored).astype(np.int64),
     }
     counts = {"positive": np.ceil(labels).astype(np.int64), "unknown": np.zeros(q, np.int64)}
     most = {
@@ -421,14 +434,30 @@ def page(
 
     fitted.cache_clear()
     profile, known, rows = of_words(n, d, q), fitted(), []
-    for method, screen in (("mim", None), ("chi2", None), ("jmi", None), ("jmi", "mim:10000"),
-                           ("scls", "mim:10000"), ("forward", None),
-                           ("ridge", None), ("ridge", "chi2:10000"), ("fisher", None), ("relieff", "mim:10000")):  # fmt: skip
-        settings = {"data": {"format": "parquet", "path": "/rows", "options": {"features": "x", "labels": "y"}},
-                    "method": {"name": method, **({"screen": screen} if screen else {})}, "selection": {"num_top_features": 1000},
-                    "run": {"output": "/out", "cores": cores}}  # fmt: skip
+    for method, screen in (
+        ("mim", None),
+        ("chi2", None),
+        ("jmi", None),
+        ("jmi", "mim:10000"),
+        ("scls", "mim:10000"),
+        ("forward", None),
+        ("ridge", None),
+        ("ridge", "chi2:10000"),
+        ("fisher", None),
+        ("relieff", "mim:10000"),
+    ):
+        settings = {
+            "data": {
+                "format": "parquet",
+                "path": "/rows",
+                "options": {"features": "x", "labels": "y"},
+            },
+            "method": {"name": method, **({"screen": screen} if screen else {})},
+            "selection": {"num_top_features": 1000},
+            "run": {"output": "/out", "cores": cores},
+        }
         try:
-            found = forecast(
+            facts = forecast(
                 profile, n, configure(None, settings), 1000, [f"l{j}" for j in range(q)], None
             )
         except Exception as error:
@@ -437,31 +466,39 @@ def page(
                 f"{' '.join(str(error).split())[:160]} |"
             )
             continue
-        cost = found["cost"]
-        ends = [f"{where}: {size(found[name]['needed'])} where {size(found[name]['allowed'])} are "
+        cost = facts["cost"]
+        ends = [
+            f"{process}: {size(facts[name]['needed'])} where {size(facts[name]['allowed'])} are "
             "allowed"
-                for name, where in (("driver_bytes", "the driver"), ("worker_bytes", "a worker"))
-                if found[name]["needed"] > found[name]["allowed"]]  # fmt: skip
+            for name, process in (("driver_bytes", "the driver"), ("worker_bytes", "a worker"))
+            if facts[name]["needed"] > facts[name]["allowed"]
+        ]
         if cost is None:
             continue
         wall, hours = f"{cost['seconds']:,.0f}", f"{cost['core_seconds'] / 3600:,.0f}"
         if ends:
             wall, hours = "refused", "–"
-        rows.append(f"| {method} | {screen or '–'} | {wall} | {hours} | "
-            f"{size(found['shuffled_bytes'])} | {size(found['collected_bytes'])} | "
-            f"{'; '.join(ends) or 'no budget; the seconds'} |")  # fmt: skip
+        rows.append(
+            f"| {method} | {screen or '–'} | {wall} | {hours} | "
+            f"{size(facts['shuffled_bytes'])} | {size(facts['collected_bytes'])} | "
+            f"{'; '.join(ends) or 'no budget; the seconds'} |"
+        )
     text = f"""# What larger data take
 
-Written by `jobs/benchmark.py --case model`, which fits the seconds that rows, stored values, labels and picks take
-(`spark_mlfs/cli/costs.json`) from runs of at most 1,000,000 rows on one machine; `spark-mlfs select --dry-run` says the same of
+Written by `jobs/benchmark.py --case model`, which fits the seconds that rows, stored values, \
+labels and picks take
+(`spark_mlfs/cli/costs.json`) from runs of at most 1,000,000 rows on one machine; `spark-mlfs \
+select --dry-run` says the same of
 your data, `--cores N` on a cluster of so many. Measured on {known["measured"]}.
 
 ## {n:,} rows × {d:,} features × {q:,} labels on {cores:,} cores
 
 Rows of 50 words and 3 labels with power-law frequencies, {size(profile.size)} packed
-({size(profile.size // cores)} a core); 1,000 features are kept. These are extrapolations, by a thousand times
+({size(profile.size // cores)} a core); 1,000 features are kept. These are extrapolations, by a \
+thousand times
 the rows that were measured: read them as orders of magnitude.
-*to the driver* and *shuffled*: states of the first scan. *ends first*: the statistic beyond its budget (1 GiB for the driver and
+*to the driver* and *shuffled*: states of the first scan. *ends first*: the statistic beyond its \
+budget (1 GiB for the driver and
 for each worker unless `--driver-bytes` and `--worker-bytes` say otherwise).
 
 | method | screen | seconds | core hours | shuffled | to the driver | ends first |
@@ -470,10 +507,12 @@ for each worker unless `--driver-bytes` and `--worker-bytes` say otherwise).
 
 ## Predicted and measured
 
-Whole commands in one process, of more rows than were fitted: core seconds as predicted and as measured, memory as announced (an
+Whole commands in one process, of more rows than were fitted: core seconds as predicted and as \
+measured, memory as announced (an
 upper bound) and as measured.
 
-| method | data | predicted s | measured s | predicted / measured | announced MB | measured MB | measured when |
+| method | data | predicted s | measured s | predicted / measured | announced MB | measured MB | \
+measured when |
 |---|---|---|---|---|---|---|---|
 {chr(10).join(checked)}
 """

@@ -20,17 +20,33 @@ import numpy as np
 from .meter import measured, metered, moment
 
 COLUMNS = (
-    "row", "theirs", "data", "theirs wall s", "theirs CPU s", "ours", "ours wall s", "ours CPU s", "overlap@K", "K",
-    "rank correlation", "compared", "measured",
-)  # fmt: skip
+    "row",
+    "theirs",
+    "data",
+    "theirs wall s",
+    "theirs CPU s",
+    "ours",
+    "ours wall s",
+    "ours CPU s",
+    "overlap@K",
+    "K",
+    "rank correlation",
+    "compared",
+    "measured",
+)
 PREFACE = """## Beside other packages
 
-`python jobs/benchmark.py --case peers`{options} on {machine}, after `pip install 'spark_mlfs[peers]'`.
-*overlap@K*: the share of the K features they pick that ours picks, too; *rank correlation*: Spearman's, of the scores of all
-features, or of the places of the picks both have, where a package tells picks only. Wall and CPU seconds are of the whole call,
-ours with packing. The packages work on arrays or a data frame in memory, ours on Spark's cached rows, most of whose cost at
+`python jobs/benchmark.py --case peers`{options} on {machine}, after `pip install \
+'spark_mlfs[peers]'`.
+*overlap@K*: the share of the K features they pick that ours picks, too; *rank correlation*: \
+Spearman's, of the scores of all
+features, or of the places of the picks both have, where a package tells picks only. Wall and CPU \
+seconds are of the whole call,
+ours with packing. The packages work on arrays or a data frame in memory, ours on Spark's cached \
+rows, most of whose cost at
 this size is Spark's own, or where it says so on the same arrays. PyIT-MLFS is not on the
-package index: its formulas are written out over scikit-learn's mutual information, feature by feature, as it computes them."""
+package index: its formulas are written out over scikit-learn's mutual information, feature by \
+feature, as it computes them."""
 BINS = 5
 
 
@@ -101,10 +117,11 @@ class Data:
         self,
         method: str,
         parameters: Mapping[str, Any] | None = None,
-        one: bool = False,
+        first_label: bool = False,
         count: int | None = None,
     ):
-        """Figures and result of a method on the same rows; `one`: on the first label alone, `count`
+        """Figures and result of a method on the same rows; `first_label`: on the first label
+        alone, `count`
         the first features alone."""
         from pyspark.ml.functions import array_to_vector, vector_to_array
         from pyspark.sql import functions as F
@@ -112,7 +129,7 @@ class Data:
         from spark_mlfs import pipeline
 
         frame = self.frame
-        if one:
+        if first_label:
             y = F.slice(vector_to_array("labels"), 1, 1)
             x = vector_to_array("features")
             x = array_to_vector(x if count is None else F.slice(x, 1, count))
@@ -133,12 +150,12 @@ class Data:
 
         x, y = self.arrays
         figures, ranking = measured(self.repeat, lambda: rank(x, y, method, k=self.K))
-        own = {
+        figures = {
             "ours": f"{method}, on arrays",
             "ours wall s": float(figures["wall"]),
             "ours CPU s": float(figures["cpu"]),
         }
-        return own, SimpleNamespace(ranking=ranking)
+        return figures, SimpleNamespace(ranking=ranking)
 
 
 def compared(
@@ -152,10 +169,10 @@ def compared(
     common = [f for f in picks[:K] if f in order[:K]]
     out = {"overlap@K": len(common) / min(K, len(picks)), "K": K}
     if scores is not None:
-        own = result.ranking.sort_values("index")["score"].to_numpy()
+        our_scores = result.ranking.sort_values("index")["score"].to_numpy()
         return {
             **out,
-            "rank correlation": round(float(spearmanr(scores, own).statistic), 6),
+            "rank correlation": round(float(spearmanr(scores, our_scores).statistic), 6),
             "compared": "scores",
         }
     if len(common) > 2:
@@ -187,8 +204,12 @@ def _best(
 
     figures, selector = metered(data.repeat, work)
     picks = np.argsort(-selector.scores_, kind="stable")[: data.K]
-    own, result = data.ours(method)
-    return {**_theirs(figures), **own, **compared(list(picks), result, data.K, selector.scores_)}
+    our_figures, result = data.ours(method)
+    return {
+        **_theirs(figures),
+        **our_figures,
+        **compared(list(picks), result, data.K, selector.scores_),
+    }
 
 
 def mutual_information(data: Data) -> dict[str, Any]:
@@ -221,15 +242,15 @@ def nearest_information(data: Data) -> dict[str, Any]:
     from sklearn.feature_selection import mutual_info_classif
 
     x, y = data.arrays
-    some = slice(0, 5000)
+    rows = slice(0, 5000)
 
     def work():
-        return sum(mutual_info_classif(x[some], label[some], random_state=0) for label in y.T)
+        return sum(mutual_info_classif(x[rows], label[rows], random_state=0) for label in y.T)
 
     figures, scores = metered(data.repeat, work)
-    own, result = data.ours("mim")
+    our_figures, result = data.ours("mim")
     picks = list(np.argsort(-scores, kind="stable")[: data.K])
-    row = {**_theirs(figures), **own, **compared(picks, result, data.K, scores)}
+    row = {**_theirs(figures), **our_figures, **compared(picks, result, data.K, scores)}
     return {**row, "data": f"{data.title}, theirs {min(data.n, 5000):,} of the rows"}
 
 
@@ -245,10 +266,10 @@ def mrmr_pandas(data: Data) -> dict[str, Any]:
     figures, picks = metered(
         data.repeat, lambda: mrmr_classif(table, label, K=data.K, show_progress=False, n_jobs=1)
     )
-    own, result = data.ours("mrmr", MRMR, one=True)
+    our_figures, result = data.ours("mrmr", MRMR, first_label=True)
     return {
         **_theirs(figures),
-        **own,
+        **our_figures,
         **compared([int(f) for f in picks], result, data.K),
         "data": f"{data.title}, 1 label",
     }
@@ -265,9 +286,14 @@ def mrmr_spark(data: Data) -> dict[str, Any]:
         1, lambda: mrmr_classif(df=frame, K=K, target_column="label", show_progress=False)
     )
     frame.unpersist()
-    own, result = data.ours("mrmr", MRMR, one=True, count=count)
-    found = compared([int(name[1:]) for name in picks], result, K)
-    return {**_theirs(figures), **own, **found, "data": f"planted {data.n:,} × {count}, 1 label"}
+    our_figures, result = data.ours("mrmr", MRMR, first_label=True, count=count)
+    comparison = compared([int(name[1:]) for name in picks], result, K)
+    return {
+        **_theirs(figures),
+        **our_figures,
+        **comparison,
+        "data": f"planted {data.n:,} × {count}, 1 label",
+    }
 
 
 def fastcan(data: Data, method: str | None = None) -> dict[str, Any]:
@@ -276,11 +302,15 @@ def fastcan(data: Data, method: str | None = None) -> dict[str, Any]:
     from fastcan import FastCan
 
     x, y = data.arrays
-    figures, found = measured(
+    figures, fitted = measured(
         data.repeat, lambda: FastCan(data.K, verbose=0).fit(x, y.astype(float))
     )
-    own, result = data.ours_on_arrays(method) if method else data.ours("fastcan")
-    return {**_theirs(figures), **own, **compared([int(f) for f in found.indices_], result, data.K)}
+    our_figures, result = data.ours_on_arrays(method) if method else data.ours("fastcan")
+    return {
+        **_theirs(figures),
+        **our_figures,
+        **compared([int(f) for f in fitted.indices_], result, data.K),
+    }
 
 
 def products(data: Data) -> dict[str, Any]:
@@ -289,7 +319,7 @@ def products(data: Data) -> dict[str, Any]:
     x, y = data.arrays
     both, fold = np.hstack([x, y]), np.arange(len(x)) % 5
     figures, _ = measured(
-        data.repeat, lambda: [some.T @ some for f in range(5) if len(some := both[fold == f])]
+        data.repeat, lambda: [part.T @ part for f in range(5) if len(part := both[fold == f])]
     )
     return {**_theirs(figures), **data.ours_on_arrays("forward")[0], "K": data.K}
 
@@ -303,7 +333,7 @@ def _formula(data: Data, method: str) -> dict[str, Any]:
     pair = [label * 2 + other for label in labels for other in labels]  # (l, l') as one variable
     q, K = len(labels), data.K
 
-    def given(f, label, s):
+    def conditional(f, label, s):
         """I(f; label | s) = I(f; (label, s)) − I(f; s)"""
         return information(f, label * BINS + s) - information(f, s)
 
@@ -312,9 +342,16 @@ def _formula(data: Data, method: str) -> dict[str, Any]:
         if method == "lrfs":  # Σ over ordered pairs of I(f; label' | label)
             among = [[information(f, label) for label in labels] for f in x]
             relevance = np.array(
-                [sum(information(f, pair[a * q + b]) - own[b] for a in range(q) for b in range(q) if a != b)
-                 for f, own in zip(x, among, strict=True)]
-            )  # fmt: skip
+                [
+                    sum(
+                        information(f, pair[a * q + b]) - our_figures[b]
+                        for a in range(q)
+                        for b in range(q)
+                        if a != b
+                    )
+                    for f, our_figures in zip(x, among, strict=True)
+                ]
+            )
         if method == "scls":
             entropy = [information(f, f) for f in x]
         picks, less = [int(np.argmax(relevance))], np.zeros(len(x))
@@ -323,7 +360,7 @@ def _formula(data: Data, method: str) -> dict[str, Any]:
             for number, f in enumerate(x):
                 if method == "d2f":
                     less[number] += sum(
-                        information(f, label) - given(f, label, s) for label in labels
+                        information(f, label) - conditional(f, label, s) for label in labels
                     )
                 else:
                     less[number] += information(f, s) / (entropy[number] if method == "scls" else 1)
@@ -337,8 +374,8 @@ def _formula(data: Data, method: str) -> dict[str, Any]:
         return picks
 
     figures, picks = metered(1, work)
-    own, result = data.ours(method)
-    return {**_theirs(figures), **own, **compared(picks, result, K)}
+    our_figures, result = data.ours(method)
+    return {**_theirs(figures), **our_figures, **compared(picks, result, K)}
 
 
 def mllib_anova(data: Data) -> dict[str, Any]:
@@ -389,10 +426,10 @@ def _mllib(data: Data, frame: Any, selector: Any, kind: str, method: str) -> dic
     figures, model = metered(data.repeat, lambda: selector.fit(frame))
     picks = [int(f) for f in model.selectedFeatures]  # in the order of their numbers
     frame.unpersist()
-    own, result = data.ours(method, one=True)
+    our_figures, result = data.ours(method, first_label=True)
     row = {
         **_theirs(figures),
-        **own,
+        **our_figures,
         **compared(picks, result, data.K),
         "data": f"{data.title}, 1 label",
     }

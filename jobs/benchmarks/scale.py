@@ -31,16 +31,30 @@ from .meter import KINDS, Meter, measured, metered, moment
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 4 << 20  # bytes of an Arrow batch in Spark's own pass
 COLUMNS = (
-    "row", "data", "wall s", "CPU s", "Spark jobs", "to the driver MB", "driver / JVM / executor / "
-        "worker MB", "bare", "bare s",
-    "wall / bare", "to reach", "reached", "agrees", "measured",
-)  # fmt: skip
+    "row",
+    "data",
+    "wall s",
+    "CPU s",
+    "Spark jobs",
+    "to the driver MB",
+    "driver / JVM / executor / worker MB",
+    "bare",
+    "bare s",
+    "wall / bare",
+    "to reach",
+    "reached",
+    "agrees",
+    "measured",
+)
 PREFACE = """## Large corpora
 
 `python jobs/benchmark.py --case scale`{options} on {machine}.
-*wall*, *CPU* (driver, JVM and Python workers together) and peak resident memory of the largest process of each kind, while the
-row ran; *to the driver* the states that the engine took there. *bare s* is the cost of what *bare* says: CPU seconds of NumPy and
-SciPy on one thread, wall seconds of Spark's own pass or of a whole command. *agrees*: the overlap of the best 100 features, or of
+*wall*, *CPU* (driver, JVM and Python workers together) and peak resident memory of the largest \
+process of each kind, while the
+row ran; *to the driver* the states that the engine took there. *bare s* is the cost of what \
+*bare* says: CPU seconds of NumPy and
+SciPy on one thread, wall seconds of Spark's own pass or of a whole command. *agrees*: the overlap \
+of the best 100 features, or of
 what else is compared, with those the bare computation finds."""
 
 
@@ -53,24 +67,26 @@ class Reach:
     seconds: float | None = None  # of the whole size
     of_bare: float | None = None
     cores: bool = False  # the bare cost is of one thread, and all cores may share it
-    more: float = 0.0
+    slack: float = 0.0
     most: Mapping[str, float] = field(default_factory=dict)
 
-    def met(self, row: Mapping[str, Any], whole: bool) -> str:
+    def reached(self, row: Mapping[str, Any], at_full_size: bool) -> str:
         """Whether the row is within it; what holds at the whole size only is not judged at
         another."""
-        found = []
-        if self.seconds is not None and whole:
-            found.append(row["wall"] <= self.seconds)
+        checks = []
+        if self.seconds is not None and at_full_size:
+            checks.append(row["wall"] <= self.seconds)
         if self.of_bare is not None:
-            found.append(
+            checks.append(
                 row["wall"]
-                <= self.of_bare * row["bare s"] / (os.cpu_count() if self.cores else 1) + self.more
+                <= self.of_bare * row["bare s"] / (os.cpu_count() if self.cores else 1) + self.slack
             )
-        found += [
+        checks += [
             row.get(name) is not None and row[name] <= most for name, most in self.most.items()
         ]
-        return "yes" if found and all(found) else "no" if found else ""
+        if not checks:
+            return ""
+        return "yes" if all(checks) else "no"
 
 
 @dataclass
@@ -85,11 +101,11 @@ class Bench:
     folder: Path = Path(tempfile.gettempdir(), "spark_mlfs-corpora")
     limit: float = 900.0
     master: str = "local-cluster[2,1,2048]"
-    held: dict[str, Any] = field(default_factory=dict)
+    packed_rows: dict[str, Any] = field(default_factory=dict)
 
     def corpus(self, name: str, part: float = 1.0) -> tuple[Corpus, tuple[str, ...]]:
         """A corpus at this run's size, and the files of its first rows: `part` of them."""
-        corpus = CORPORA[name].at(self.share)
+        corpus = CORPORA[name].scaled(self.share)
         files = parts_of(corpus, self.folder)
         return corpus, tuple(files[: max(1, round(part * len(files)))])
 
@@ -105,15 +121,15 @@ class Bench:
         from spark_mlfs.blocks.pack import pack
 
         key = "|".join(paths)
-        if key not in self.held:
+        if key not in self.packed_rows:
             self.release()
-            self.held[key] = pack(self.frame(paths), row_id="id", labels_form="ids")
-        return self.held[key]
+            self.packed_rows[key] = pack(self.frame(paths), row_id="id", labels_form="ids")
+        return self.packed_rows[key]
 
     def release(self) -> None:
-        for packed in self.held.values():
+        for packed in self.packed_rows.values():
             packed.release()
-        self.held.clear()
+        self.packed_rows.clear()
 
     def rank(
         self,
@@ -134,11 +150,11 @@ class Bench:
         if warm:
             work()
         figures, result = metered(self.repeat, work)
-        more = {
+        columns = {
             "jobs": result.jobs - packed.jobs,
             "to the driver MB": round(result.driver_bytes / 2**20, 2),
         }
-        return {**figures, **more}, result
+        return {**figures, **columns}, result
 
     @contextmanager
     def limited(self) -> Iterator[None]:
@@ -192,13 +208,13 @@ def packing(bench: Bench, name: str) -> dict[str, Any]:
 
     corpus, paths = bench.corpus(name)
     bench.release()
-    seen = []
+    packed = []
 
     def work():
-        for each in seen:
-            each.release()
-        seen[:] = [pack(bench.frame(paths), row_id="id", labels_form="ids")]
-        return seen[0]
+        for rows in packed:
+            rows.release()
+        packed[:] = [pack(bench.frame(paths), row_id="id", labels_form="ids")]
+        return packed[0]
 
     width = 8 * corpus.d if corpus.kind == DENSE else 12 * corpus.words
     spark_pass(
@@ -220,15 +236,20 @@ def packing(bench: Bench, name: str) -> dict[str, Any]:
 def sparse_method(bench: Bench, name: str, method: str, part: float = 1.0) -> dict[str, Any]:
     corpus, paths = bench.corpus(name, part)
     figures, result = bench.rank(paths, method)
-    found = bench.bare(bare.label_scores, paths, method)
-    done = "X'Y and X²'Y" if method in ("fisher", "f-statistic") else "X'Y"
-    told = (
-        f"SciPy: {done} {found['products']:.2f}, scores {found['scores']:.2f}, "
-        f"{found['cells']:,} cells"
-    )
-    cost = {"bare": told, "bare s": found["products"] + found["scores"]}
+    figures_of_bare = bench.bare(bare.label_scores, paths, method)
+    work_done = "X'Y and X²'Y" if method in ("fisher", "f-statistic") else "X'Y"
+    products = figures_of_bare["products"]
+    scores = figures_of_bare["scores"]
+    cells = figures_of_bare["cells"]
+    about_bare = f"SciPy: {work_done} {products:.2f}, scores {scores:.2f}, {cells:,} cells"
+    cost = {"bare": about_bare, "bare s": products + scores}
     title = corpus.title if part == 1 else f"{result.profile.n:,} × {corpus.d:,} × {corpus.q:,}"
-    return {"data": title, **figures, **cost, "agrees": agreement(found["values"], result.ranking)}
+    return {
+        "data": title,
+        **figures,
+        **cost,
+        "agrees": agreement(figures_of_bare["values"], result.ranking),
+    }
 
 
 def many_labels(bench: Bench) -> dict[str, Any]:
@@ -243,14 +264,14 @@ def many_labels(bench: Bench) -> dict[str, Any]:
 
 def command_figures(command: list[str], environment: dict[str, str]) -> tuple[dict[str, Any], str]:
     """Figures of a command of its own, and what it said; `RuntimeError` where it failed."""
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=said, stderr=subprocess.STDOUT, text=True
+            command, cwd=ROOT, env=environment, stdout=errors, stderr=subprocess.STDOUT, text=True
         )
         with Meter(psutil.Process(process.pid)) as meter:
             code = process.wait()
-        said.seek(0)
-        text = said.read()
+        errors.seek(0)
+        text = errors.read()
     if code:
         raise RuntimeError(
             f"ended with code {code}: "
@@ -263,11 +284,11 @@ def environment() -> dict[str, str]:
     """For commands of their own: none of this session's settings, the package by its folder."""
     from spark_mlfs.session.java import java_home
 
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
-    more = {name: os.environ[name] for name in ("SPARK_SUBMIT_OPTS",) if name in os.environ}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
+    options = {name: os.environ[name] for name in ("SPARK_SUBMIT_OPTS",) if name in os.environ}
     return {
-        **kept,
-        **more,
+        **variables,
+        **options,
         "PYTHONPATH": str(ROOT),
         "PYSPARK_PYTHON": sys.executable,
         "JAVA_HOME": str(java_home()),
@@ -284,8 +305,8 @@ def _arguments(corpus: Corpus, paths: tuple[str, ...], output: str) -> list[str]
         "features",
     ]
     columns = ["--labels-col", "tags", "--id", "doc"]
-    kept = ["--method", "mim", "--num-top-features", str(min(500, corpus.d))]
-    return [*data, *columns, *kept, "--output", output, "--overwrite"]
+    method = ["--method", "mim", "--num-top-features", str(min(500, corpus.d))]
+    return [*data, *columns, *method, "--output", output, "--overwrite"]
 
 
 def _command(bench: Bench, command: list[str]) -> dict[str, Any]:
@@ -302,8 +323,8 @@ def _command(bench: Bench, command: list[str]) -> dict[str, Any]:
         ranking = pd.read_csv(Path(output, "ranking.csv"))
     script = [sys.executable, "-m", "jobs.benchmarks.bare", "mim", *paths]
     one_thread = {**environment(), **dict.fromkeys(bare.THREADS, "1")}
-    plain, said = command_figures(script, one_thread)
-    best = json.loads(said.strip().splitlines()[-1])
+    plain, printed = command_figures(script, one_thread)
+    best = json.loads(printed.strip().splitlines()[-1])
     return {
         "data": corpus.title,
         **figures,
@@ -343,7 +364,8 @@ def executors(bench: Bench) -> dict[str, Any]:
 
 EMPTY = """
 from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[*]").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+spark = SparkSession.builder.master("local[*]").config("spark.ui.showConsoleProgress", \
+"false").getOrCreate()
 spark.range(1000).mapInArrow(lambda batches: batches, "id long").count()
 spark.stop()
 """
@@ -354,9 +376,9 @@ def cold_start(bench: Bench, warm_up: bool = False) -> dict[str, Any]:
     bench.release()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "spark_mlfs.cli"]
-        own = {**environment(), "XDG_CACHE_HOME": folder}
+        variables = {**environment(), "XDG_CACHE_HOME": folder}
         if warm_up:
-            command_figures([*command, "warm-up"], own)
+            command_figures([*command, "warm-up"], variables)
         quickstart = [
             *command,
             "select",
@@ -366,41 +388,46 @@ def cold_start(bench: Bench, warm_up: bool = False) -> dict[str, Any]:
             "spark",
             "--overwrite",
         ]
-        figures, _ = command_figures([*quickstart, "--output", f"{folder}/run"], own)
+        figures, _ = command_figures([*quickstart, "--output", f"{folder}/run"], variables)
         jobs = json.loads(Path(folder, "run", "manifest.json").read_text())["cost"]["spark_jobs"][
             "all"
         ]
     plain, _ = command_figures([sys.executable, "-c", EMPTY], environment())
-    told = "an empty PySpark session and one mapInArrow job, cold, wall"
+    about_bare = "an empty PySpark session and one mapInArrow job, cold, wall"
     data = "conf/runs/quickstart.toml" + (", after `spark-mlfs warm-up`" if warm_up else "")
-    return {"data": data, **figures, "jobs": jobs, "bare": told, "bare s": plain["wall"]}
+    return {"data": data, **figures, "jobs": jobs, "bare": about_bare, "bare s": plain["wall"]}
 
 
 def ridge_dense(bench: Bench) -> dict[str, Any]:
     corpus, paths = bench.corpus("dense")
     figures, _ = bench.rank(paths, "ridge", 50)
-    found = bench.bare(bare.gram, paths)
+    figures_of_bare = bench.bare(bare.gram, paths)
     started = time.perf_counter()
-    bench.packed(paths).frame.where("block is not null").mapInArrow(_seen, "n long").agg(
+    bench.packed(paths).frame.where("block is not null").mapInArrow(_count_rows, "n long").agg(
         {"n": "sum"}
     ).collect()
     read = time.perf_counter() - started
-    told = f"NumPy: X'X and X'Y; the blocks into Python {read:.1f} s wall"
-    return {"data": corpus.title, **figures, "bare": told, "bare s": found["products"]}
+    about_bare = f"NumPy: X'X and X'Y; the blocks into Python {read:.1f} s wall"
+    return {
+        "data": corpus.title,
+        **figures,
+        "bare": about_bare,
+        "bare s": figures_of_bare["products"],
+    }
 
 
 def _pass() -> Callable[..., Any]:
-    def seen(batches):
+    def count_rows(batches):
         import pyarrow as pa
 
         yield pa.RecordBatch.from_arrays(
             [pa.array([sum(batch.num_rows for batch in batches)])], names=["n"]
         )
 
-    return seen
+    return count_rows
 
 
-_seen = _pass()  # a function within one travels to the workers whole
+_count_rows = _pass()  # a function within one travels to the workers whole
 
 
 def jmi_dense(bench: Bench) -> dict[str, Any]:
@@ -408,28 +435,34 @@ def jmi_dense(bench: Bench) -> dict[str, Any]:
     corpus, paths = bench.corpus("dense")
     figures, result = bench.rank(paths, "jmi", count)
     picks = result.ranking["index"].to_numpy()[: len(result.scores.path.picks)]
-    found = bench.bare(bare.pair_tables, paths, picks[:2], 5)
-    cost = found["counts"] * (len(picks) - 1) / len(picks[:2]) * corpus.n / found["rows"]
-    told = f"`np.bincount` a feature, from 2 picks over {found['rows']:,} rows"
-    return {"data": corpus.title, **figures, "bare": told, "bare s": cost}
+    figures_of_bare = bench.bare(bare.pair_tables, paths, picks[:2], 5)
+    cost = (
+        figures_of_bare["counts"]
+        * (len(picks) - 1)
+        / len(picks[:2])
+        * corpus.n
+        / figures_of_bare["rows"]
+    )
+    about_bare = f"`np.bincount` a feature, from 2 picks over {figures_of_bare['rows']:,} rows"
+    return {"data": corpus.title, **figures, "bare": about_bare, "bare s": cost}
 
 
 def jmi_sparse(
     bench: Bench, name: str, part: float, count: int, screen: int | None
 ) -> dict[str, Any]:
     corpus, paths = bench.corpus(name, part)
-    kept = None if screen is None else min(screen, corpus.d // 2)
-    figures, result = bench.rank(paths, "jmi", count, kept and f"mim:{kept}")
+    count = None if screen is None else min(screen, corpus.d // 2)
+    figures, result = bench.rank(paths, "jmi", count, count and f"mim:{count}")
     picks = result.ranking["index"].to_numpy()[: len(result.scores.path.picks)]
     first = bench.bare(bare.label_scores, paths, "mim")
-    best = None if kept is None else np.argsort(-first["values"], kind="stable")[:kept]
-    found = bench.bare(bare.pick_tables, paths, picks[:5], best)
-    whole = found["products"] * (len(picks) - 1) / len(picks[:5])
-    told = (
+    best = None if count is None else np.argsort(-first["values"], kind="stable")[:count]
+    figures_of_bare = bench.bare(bare.pick_tables, paths, picks[:5], best)
+    seconds_of_products = figures_of_bare["products"] * (len(picks) - 1) / len(picks[:5])
+    about_bare = (
         f"SciPy: X'Y and scores {first['products'] + first['scores']:.2f}, tables of the picks "
-        f"{whole:.2f} (from 5)"
+        f"{seconds_of_products:.2f} (from 5)"
     )
-    cost = {"bare": told, "bare s": first["products"] + first["scores"] + whole}
+    cost = {"bare": about_bare, "bare s": first["products"] + first["scores"] + seconds_of_products}
     title = corpus.title if part == 1 else f"{result.profile.n:,} × {corpus.d:,} × {corpus.q:,}"
     # the first pick is the best single feature
     same = (
@@ -473,16 +506,16 @@ def scoring(bench: Bench) -> dict[str, Any]:
                 top_n=3,
             ).run()
 
-        figures, done = metered(bench.repeat, work)
-    found = bench.bare(bare.score_texts, paths, vocabulary, corpus.q)
-    told = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in found.items())
+        figures, work_done = metered(bench.repeat, work)
+    figures_of_bare = bench.bare(bare.score_texts, paths, vocabulary, corpus.q)
+    about_bare = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in figures_of_bare.items())
     title = f"{corpus.n:,} texts, {len(vocabulary)} words, {corpus.q} tags, {len(paths)} files"
-    agrees = {"agrees": f"{done['rows']:,} rows"}
+    agrees = {"agrees": f"{work_done['rows']:,} rows"}
     return {
         "data": title,
         **figures,
-        "bare": f"scikit-learn: {told}",
-        "bare s": sum(found.values()),
+        "bare": f"scikit-learn: {about_bare}",
+        "bare s": sum(figures_of_bare.values()),
         **agrees,
     }
 
@@ -494,21 +527,30 @@ def ten_times(bench: Bench, method: str) -> dict[str, Any]:
     small, _ = bench.rank(few, method, warm=True)
     large, result = bench.rank(paths, method, warm=True)
     costs = []
-    for some in (few, paths):
-        found = bench.bare(bare.label_scores, some, method)
-        costs.append(found["products"] + found["scores"])
+    for files in (few, paths):
+        figures_of_bare = bench.bare(bare.label_scores, files, method)
+        costs.append(figures_of_bare["products"] + figures_of_bare["scores"])
     times = large["wall"] / small["wall"]
-    told = f"SciPy: {costs[0]:.2f} s, then {costs[1]:.2f}: × {costs[1] / max(costs[0], 1e-9):.1f}"
+    about_bare = (
+        f"SciPy: {costs[0]:.2f} s, then {costs[1]:.2f}: × {costs[1] / max(costs[0], 1e-9):.1f}"
+    )
     title = f"{corpus.title}; a tenth: {small['wall']:.2f} s, × {times:.1f}"
-    agrees = {"agrees": agreement(found["values"], result.ranking)}
-    return {"data": title, **large, "bare": told, "bare s": costs[1], "times rows": times, **agrees}
+    agrees = {"agrees": agreement(figures_of_bare["values"], result.ranking)}
+    return {
+        "data": title,
+        **large,
+        "bare": about_bare,
+        "bare s": costs[1],
+        "times rows": times,
+        **agrees,
+    }
 
 
 # name -> (what it does, what it is to reach). Those of one corpus follow each other: it is packed
 # once.
 ROWS: dict[str, tuple[Callable[[Bench], dict[str, Any]], Reach]] = {
-    "cold": (cold_start, Reach("≤ bare + 3 s", of_bare=1.0, more=3.0)),
-    "warmed-up": (lambda b: cold_start(b, True), Reach("≤ bare + 3 s", of_bare=1.0, more=3.0)),
+    "cold": (cold_start, Reach("≤ bare + 3 s", of_bare=1.0, slack=3.0)),
+    "warmed-up": (lambda b: cold_start(b, True), Reach("≤ bare + 3 s", of_bare=1.0, slack=3.0)),
     "pack-sparse": (lambda b: packing(b, "sparse"), Reach("≤ 2 × bare", of_bare=2.0)),
     "mim-sparse": (
         lambda b: sparse_method(b, "sparse", "mim"),
@@ -572,7 +614,7 @@ ROWS: dict[str, tuple[Callable[[Bench], dict[str, Any]], Reach]] = {
     ),
     "score-texts": (
         scoring,
-        Reach("≤ 1.5 × bare ÷ cores + 5 s", of_bare=1.5, cores=True, more=5.0),
+        Reach("≤ 1.5 × bare ÷ cores + 5 s", of_bare=1.5, cores=True, slack=5.0),
     ),
 }
 WITH_MASTER = ("mim-executors",)  # only where a master is named
@@ -585,7 +627,7 @@ def run(bench: Bench, names: list[str]) -> Iterator[dict[str, Any]]:
     from spark_mlfs.errors import SparkMlfsError
 
     bench.spark.range(100, numPartitions=os.cpu_count()).mapInArrow(
-        _seen, "n long"
+        _count_rows, "n long"
     ).count()  # the session is up
     for name in names:
         work, reach = ROWS[name]
@@ -606,19 +648,19 @@ def run(bench: Bench, names: list[str]) -> Iterator[dict[str, Any]]:
             if "pyspark" not in type(error).__module__ and "py4j" not in type(error).__module__:
                 raise
             text = str(error)
-            said = (
+            flag = (
                 f"not done after {bench.limit:.0f} s"
                 if "cancel" in text.lower()
                 else text.splitlines()[0][:300]
             )
-            yield {"row": name, "failed": said, "to reach": reach.text, "measured": when}
+            yield {"row": name, "failed": flag, "to reach": reach.text, "measured": when}
             continue
-        whole = bench.share == 1.0
+        at_full_size = bench.share == 1.0
         yield {
             "row": name,
             **row,
             "to reach": reach.text,
-            "reached": reach.met(row, whole),
+            "reached": reach.reached(row, at_full_size),
             "measured": when,
         }
     bench.release()

@@ -17,7 +17,9 @@ def cell(value: Any) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, float):
-        return f"{value:.3g}" if value < 1 else f"{value:.1f}" if value < 1000 else f"{value:,.0f}"
+        if value < 1:
+            return f"{value:.3g}"
+        return f"{value:.1f}" if value < 1000 else f"{value:,.0f}"
     return str(value).replace("|", "/").replace("\n", " ")
 
 
@@ -32,7 +34,8 @@ def write(
     """The rows into the section of a Markdown file, in `order`; other sections, and rows not
     measured now, stay as they are."""
     text = path.read_text() if path.exists() else TITLE
-    start, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
+    start = f"<!-- {section} -->"
+    end = f"<!-- end of {section} -->"
     head = "| " + " | ".join(columns) + " |"
     known: dict[str, str] = {}
     if start in text:
@@ -48,7 +51,9 @@ def write(
     lines = [known[name] for name in sorted(known, key=lambda name: place.get(name, len(place)))]
     body = "\n".join([start, preface.rstrip(), "", head, "|" + "---|" * len(columns), *lines, end])
     if start in text:
-        text = text[: text.index(start)] + body + text[text.index(end) + len(end) :]
+        before = text[: text.index(start)]
+        behind = text[text.index(end) + len(end) :]
+        text = before + body + behind
     else:
         text = text.rstrip() + "\n\n" + body + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,15 +37,15 @@ def bench(spark, folder):
 
 @pytest.fixture(scope="module")
 def sparse(folder):
-    corpus = CORPORA["sparse"].at(SHARE)
+    corpus = CORPORA["sparse"].scaled(SHARE)
     return tuple(parts_of(corpus, folder))
 
 
 def test_a_corpus_is_written_once_and_depends_on_its_seed_alone(folder, sparse, tmp_path):
     before = [(Path(file).stat().st_mtime_ns, Path(file).read_bytes()) for file in sparse]
-    again = parts_of(CORPORA["sparse"].at(SHARE), folder)
+    again = parts_of(CORPORA["sparse"].scaled(SHARE), folder)
     assert [Path(file).stat().st_mtime_ns for file in again] == [when for when, _ in before]
-    other = parts_of(CORPORA["sparse"].at(SHARE), tmp_path)
+    other = parts_of(CORPORA["sparse"].scaled(SHARE), tmp_path)
     assert [Path(file).read_bytes() for file in other] == [content for _, content in before]
     x, y = bare.sparse_rows(sparse)
     assert (
@@ -58,14 +58,14 @@ def test_a_corpus_is_written_once_and_depends_on_its_seed_alone(folder, sparse, 
 
 
 def test_the_whole_sizes_are_those_of_the_table():
-    assert {c.title for c in (CORPORA[name].at(1.0) for name in CORPORA)} == {
+    assert {c.title for c in (CORPORA[name].scaled(1.0) for name in CORPORA)} == {
         "1,000,000 × 100,000 × 500",
         "1,000,000 × 500 × 10",
         "100,000 × 100,000 × 10,000",
         "490,449 × 135,909 × 670,091",
         "400,000 × 5,000 × 200",
     }
-    assert CORPORA["sparse"].at(0.1).title == "100,000 × 100,000 × 500"
+    assert CORPORA["sparse"].scaled(0.1).title == "100,000 × 100,000 × 500"
 
 
 def test_bare_scores_are_those_of_scikit_learn(sparse):
@@ -160,12 +160,12 @@ def test_a_row_that_is_refused_says_so_and_the_next_one_follows(bench, monkeypat
 
 def test_what_is_to_be_reached():
     row = {"wall": 10.0, "bare s": 4.0, "to the driver MB": 11}
-    assert scale.Reach("", 10).met(row, True) == "yes" and scale.Reach("", 9).met(row, True) == "no"
+    assert scale.Reach("", 10).reached(row, True) == "yes" and scale.Reach("", 9).reached(row, True) == "no"
     assert (
-        scale.Reach("", of_bare=2, more=2).met(row, False) == "yes"
-        and scale.Reach("", of_bare=2).met(row, False) == "no"
+        scale.Reach("", of_bare=2, slack=2).reached(row, False) == "yes"
+        and scale.Reach("", of_bare=2).reached(row, False) == "no"
     )
-    assert scale.Reach("", 10, most={"to the driver MB": 10}).met(row, True) == "no"
+    assert scale.Reach("", 10, most={"to the driver MB": 10}).reached(row, True) == "no"
 
 
 def test_rows_measured_again_take_their_place_and_others_stay(tmp_path):

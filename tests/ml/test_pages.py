@@ -21,7 +21,7 @@ COSTS = json.loads((pages.FOLDER / "costs.json").read_text())
 
 def test_every_page_is_up_to_date_and_none_is_left_over():
     want = pages.pages()
-    assert {path.name for path in want} == {f"{name}.md" for name in pages.own()} | {"README.md"}
+    assert {path.name for path in want} == {f"{name}.md" for name in pages.own_methods()} | {"README.md"}
     assert {path.name for path in pages.FOLDER.glob("*.md")} == {path.name for path in want}
     for path, text in want.items():
         assert path.read_text(encoding="utf-8") == text, (
@@ -29,7 +29,7 @@ def test_every_page_is_up_to_date_and_none_is_left_over():
         )
 
 
-@pytest.mark.parametrize("name", pages.own())
+@pytest.mark.parametrize("name", pages.own_methods())
 def test_a_page_holds_all_that_is_asked_of_it(name):
     text = (pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
     for heading in (
@@ -53,12 +53,12 @@ def test_a_page_holds_all_that_is_asked_of_it(name):
 def test_the_index_leads_to_every_page_by_what_one_has():
     index = (pages.FOLDER / "README.md").read_text(encoding="utf-8")
     above = index[: index.index("## All")]
-    for name in pages.own():
+    for name in pages.own_methods():
         assert f"({name}.md)" in above and index.count(f"({name}.md)") >= 2
 
 
 def test_measured_at_every_size_with_the_scans_of_the_engine():
-    for name in pages.own():
+    for name in pages.own_methods():
         lines = COSTS["methods"][name]["sizes"]
         assert len(lines) == len(pages.SIZES) and all(
             line["scans"] >= 1 and line["seconds"] > 0 for line in lines if line

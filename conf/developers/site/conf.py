@@ -62,20 +62,20 @@ def read(app: Any, name: str, source: list[str]) -> None:
     if name == "methods/README":
         text += (
             "\n```{toctree}\n:hidden:\n\n"
-            + "\n".join(f"{each} <{each}>" for each in written.pages.own())
+            + "\n".join(f"{name} <{name}>" for name in written.pages.own_methods())
             + "\n```\n"
         )
-    text = WRITTEN.sub(lambda found: written.TEXTS[found[1]](), text)
+    text = WRITTEN.sub(lambda match: written.TEXTS[match[1]](), text)
     source[0] = re.sub(
         r"\[([^\]]*)\]\(((?:\.\./)+(?:conf|spark_mlfs|jobs|tests)/[^)]*)\)", _outside, text
     )
 
 
-def _outside(found: re.Match[str]) -> str:
-    path = re.sub(r"^(\.\./)+", "", found[2])
+def _outside(match: re.Match[str]) -> str:
+    path = re.sub(r"^(\.\./)+", "", match[2])
     if not (ROOT / path).exists():
         raise FileNotFoundError(f"a page links to {path}, which is not there")
-    return found[1] if found[1].strip("`") == path else f"{found[1]} (`{path}`)"
+    return match[1] if match[1].strip("`") == path else f"{match[1]} (`{path}`)"
 
 
 def notebook(book: dict[str, Any]) -> str:
@@ -87,14 +87,14 @@ def notebook(book: dict[str, Any]) -> str:
             out.append(text)
             continue
         out.append(f"```python\n{text}\n```")
-        for given in cell["outputs"]:
-            data = given.get("data", {})
+        for output in cell["outputs"]:
+            data = output.get("data", {})
             if "image/png" in data:
                 out.append(
                     f"![{''.join(data['text/plain']).strip('<>')}](data:image/png;base64,{data['image/png'].strip()})"
                 )
-            elif said := "".join(given.get("text", data.get("text/plain", ""))).rstrip():
-                out.append(f"```text\n{said}\n```")
+            elif text := "".join(output.get("text", data.get("text/plain", ""))).rstrip():
+                out.append(f"```text\n{text}\n```")
     return "\n\n".join(out) + "\n"
 
 
@@ -107,22 +107,22 @@ LINKS = {full.rpartition(".")[2]: full for full in reversed(written.public())}
 LINKS |= {full: full for full in written.public()}
 
 
-def entry_of(what: Any) -> Any:
+def entry_of(value: Any) -> Any:
     """The method, extractor or classifier that a class is the estimator of."""
-    return getattr(what, "entry", None) if inspect.isclass(what) else None
+    return getattr(value, "entry", None) if inspect.isclass(value) else None
 
 
-def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+def docstring(app: Any, kind: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text; of an estimator's class the parameters that all have are left out:
     they stand once above."""
     text = list(lines)
     entry = entry_of(value)
     if entry is not None and hasattr(value, "_common") and "Parameters" in text:
-        own = written_docstring(value, entry)
-        text = own.splitlines()
-    if what != "module" and not any(line.strip() for line in text):
+        parameters = written_docstring(value, entry)
+        text = parameters.splitlines()
+    if kind != "module" and not any(line.strip() for line in text):
         undocumented(name)
-    lines[:] = docstrings.rest(text, linked)
+    lines[:] = docstrings.as_rest(text, linked)
 
 
 def written_docstring(value: Any, entry: Any) -> str:
@@ -133,14 +133,20 @@ def written_docstring(value: Any, entry: Any) -> str:
 
 
 def signature(
-    app: Any, what: str, name: str, value: Any, options: Any, given: str | None, returns: str | None
+    app: Any,
+    kind: str,
+    name: str,
+    value: Any,
+    options: Any,
+    arguments: str | None,
+    returns: str | None,
 ) -> Any:
     """The signature of an estimator's class, with the parameters of its own."""
     entry = entry_of(value)
     if entry is None or not hasattr(value, "_common"):
         return None
-    own = [f"{value._spelled(p)}={p.default!r}" for p in entry.parameters]
-    return f"({', '.join([*(['*'] if own else []), *own, '**common'])})", None
+    parameters = [f"{value._spelled(p)}={p.default!r}" for p in entry.parameters]
+    return f"({', '.join([*(['*'] if parameters else []), *parameters, '**common'])})", None
 
 
 def undocumented(name: str) -> None:
@@ -154,10 +160,10 @@ def complete(app: Any, env: Any) -> None:
     """Every public name is on a page, and has a docstring of its own."""
     from sphinx.util import logging
 
-    there = set(env.get_domain("py").objects)
+    on_pages = set(env.get_domain("py").objects)
     for name in written.public():
         home, _, last = name.rpartition(".")
-        if name not in there:
+        if name not in on_pages:
             logging.getLogger(__name__).warning("public name on no page: %s", name)
         elif callable(value := getattr(import_module(home), last)) and not inspect.getdoc(value):
             undocumented(name)

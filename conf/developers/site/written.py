@@ -56,11 +56,17 @@ MODULES = (
 )  # of the names of the package those that are modules
 FACES = ("spark_mlfs", "spark_mlfs.sklearn")
 BASES = {  # what all classes of a face share is said of these
-    "spark_mlfs": {"Selector": "ml.selectors.SelectorEstimator", "Extractor": "ml.learners.ExtractorEstimator",
-                   "Classifier": "ml.learners.ClassifierEstimator"},
-    "spark_mlfs.sklearn": {"Selector": "sklearn.selectors.SelectorOfArrays", "Extractor": "sklearn.learners.ExtractorOfArrays",
-                           "Classifier": "sklearn.learners.ClassifierOfArrays"},
-}  # fmt: skip
+    "spark_mlfs": {
+        "Selector": "ml.selectors.SelectorEstimator",
+        "Extractor": "ml.learners.ExtractorEstimator",
+        "Classifier": "ml.learners.ClassifierEstimator",
+    },
+    "spark_mlfs.sklearn": {
+        "Selector": "sklearn.selectors.SelectorOfArrays",
+        "Extractor": "sklearn.learners.ExtractorOfArrays",
+        "Classifier": "sklearn.learners.ClassifierOfArrays",
+    },
+}
 
 MEMBERS = (
     "fit transform fit_transform predict predict_proba decision_function score plot "
@@ -84,12 +90,12 @@ def public() -> list[str]:
 def estimators(face: str, suffix: str) -> list[str]:
     """The names of a face that are the class of an entry."""
     package = import_module(face)
-    found = [
+    names = [
         n
         for n in names_of(face)
         if n.endswith(suffix) and getattr(getattr(package, n), "entry", None) is not None
     ]
-    return sorted(found, key=str.casefold)
+    return sorted(names, key=str.casefold)
 
 
 def _auto(kind: str, name: str, *options: str) -> str:
@@ -139,28 +145,30 @@ def classes(face: str, suffix: str) -> Callable[[], str]:
             if getattr(getattr(shared, m, None), "__module__", "").startswith("spark_mlfs.")
         ]
         head = _auto("class", base, *("\n   .. automethod:: " + m for m in ours))
-        said = camel_words if face == "spark_mlfs" else str
+        spelling = camel_words if face == "spark_mlfs" else str
         rows = [
-            (f"`{getattr(p, spelled)}`", f"`{p.default}`", p.constraint, said(p.doc))
+            (f"`{getattr(p, spelled)}`", f"`{p.default}`", p.constraint, spelling(p.doc))
             for p in shared._common
         ]
-        made = "\n".join(_auto("class", f"{face}.{name}") for name in estimators(face, suffix))
+        entries = "\n".join(_auto("class", f"{face}.{name}") for name in estimators(face, suffix))
         return (
             f"{head}\n## Parameters of "
             f"all\n\n{_table(('parameter', 'default', 'takes', 'meaning'), rows)}\n\n## The "
             "classes\n\nEach with the parameters of its own; those above go with every "
-            f"one.\n\n{made}"
+            f"one.\n\n{entries}"
         )
 
     return text
 
 
-def further(face: str) -> Callable[[], str]:
+def other_names(face: str) -> Callable[[], str]:
     """The names of a package that are neither classes of entries nor modules."""
 
     def text() -> str:
-        made = {n for suffix in BASES[face] for n in estimators(face, suffix)}
-        return "\n".join(described(f"{face}.{name}") for name in names_of(face) if name not in made)
+        of_entries = {n for suffix in BASES[face] for n in estimators(face, suffix)}
+        return "\n".join(
+            described(f"{face}.{name}") for name in names_of(face) if name not in of_entries
+        )
 
     return text
 
@@ -213,8 +221,8 @@ def _command(name: str, command: argparse.ArgumentParser) -> str:
             value = " ".join(value) if isinstance(value, tuple) else value
             called = ", ".join(action.option_strings) or action.dest
             shown = f"{called} {value}" if action.option_strings and action.nargs != 0 else called
-            more = " …" if action.nargs in ("+", "*") else ""
-            rows.append((f"`{shown}{more}`", (action.help or "").replace("%%", "%")))
+            repeats = " …" if action.nargs in ("+", "*") else ""
+            rows.append((f"`{shown}{repeats}`", (action.help or "").replace("%%", "%")))
         if rows:
             title = group.title or ""
             parts.append(
@@ -233,25 +241,27 @@ def _sections(section: type[Section], name: str, heading: str = "##") -> str:
     rows, inner = [], []
     for key, p in section.fields.items():
         kinds = [p.constraint, *get_args(p.constraint)]
-        further = next(
+        other_names = next(
             (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None
         )
-        if further is None:
+        if other_names is None:
             rows.append((f"`{key}`", _default(p), _kind(p.constraint), p.doc or ""))
         else:
             many = get_origin(p.constraint) is list
             full = f"{name}.{key}" if name else key
             inner.append(
-                _sections(further, full, heading).replace(
+                _sections(other_names, full, heading).replace(
                     f"`[{full}]`", f"`[[{full}]]`", 1 if many else 0
                 )
             )
-    own = ""
+    table = ""
     if rows:
         title = f"{heading} `[{name}]`" if name else f"{heading} At the top"
-        said = _marked((inspect.getdoc(section) or "").partition(". ")[0].rstrip(".") + ".")
-        own = f"{title}\n\n{said}\n\n{_table(('key', 'default', 'takes', 'meaning'), rows)}\n\n"
-    return own + "".join(inner)
+        meaning = _marked((inspect.getdoc(section) or "").partition(". ")[0].rstrip(".") + ".")
+        table = (
+            f"{title}\n\n{meaning}\n\n{_table(('key', 'default', 'takes', 'meaning'), rows)}\n\n"
+        )
+    return table + "".join(inner)
 
 
 def _marked(text: str) -> str:
@@ -268,7 +278,9 @@ def _kind(kind: Any) -> str:
     if origin is dict:
         return "a table"
     if origin is Union or type(kind).__name__ == "UnionType":
-        return ", or ".join(_kind(each) for each in inner if each is not type(None))
+        return ", or ".join(
+            _kind(inner_kind) for inner_kind in inner if inner_kind is not type(None)
+        )
     return "anything" if kind is Any else str(kind)
 
 
@@ -346,7 +358,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "classifiers": entries(CLASSIFIERS),
     "extractors": entries(EXTRACTORS),
     "metrics": metrics,
-    **{f"names of {face}": further(face) for face in FACES},
+    **{f"names of {face}": other_names(face) for face in FACES},
     "errors": described_all("errors"),
     "judging": described_all(
         "evaluate",
