@@ -160,7 +160,10 @@ def test_a_row_that_is_refused_says_so_and_the_next_one_follows(bench, monkeypat
 
 def test_what_is_to_be_reached():
     row = {"wall": 10.0, "bare s": 4.0, "to the driver MB": 11}
-    assert scale.Reach("", 10).reached(row, True) == "yes" and scale.Reach("", 9).reached(row, True) == "no"
+    assert (
+        scale.Reach("", 10).reached(row, True) == "yes"
+        and scale.Reach("", 9).reached(row, True) == "no"
+    )
     assert (
         scale.Reach("", of_bare=2, slack=2).reached(row, False) == "yes"
         and scale.Reach("", of_bare=2).reached(row, False) == "no"

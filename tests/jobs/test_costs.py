@@ -35,7 +35,7 @@ MADE = (
 
 def test_coefficients_are_of_every_method_and_of_known_quantities():
     known = dry_run.fitted()
-    held = model.made(60, 6, 3, None)
+    held = model.generated(60, 6, 3, None)
     amounts = dry_run.quantities(held.profile, METHODS.create("mim"), {}, 5)
     assert set(known["rank"]) >= {"mim", "jmi", "ridge"} and set(known["rank"]) <= set(METHODS)
     for by_kind in known["rank"].values():
@@ -55,7 +55,7 @@ def test_coefficients_are_of_every_method_and_of_known_quantities():
 
 
 def test_quantities_are_those_of_the_data():
-    held = model.made(300, 40, 5, 4)
+    held = model.generated(300, 40, 5, 4)
     x, y = held.block.csr(), held.block.labels(5)
     n, d, q, labels = 300, 40, 5, y.sum() / 300
     request = pipeline.Request.of("jmi", {}, 7)
@@ -134,7 +134,7 @@ def plain(monkeypatch):
 
 
 def test_seconds_by_hand(plain):
-    profile = model.made(100, 4, 3, None).profile
+    profile = model.generated(100, 4, 3, None).profile
     amounts = dry_run.quantities(profile, METHODS.create("mim"), {}, 4)
     alone, shared = 2 + 0.5 * 4 + 1.0 * 4 * 3, 0.001 * 100 * 4 + 0.1 * 100
     here = dry_run.seconds("parquet", profile, [("mim", amounts)], 2, False)
@@ -155,7 +155,7 @@ def test_seconds_by_hand(plain):
 
 
 def test_bytes_that_spark_moves(monkeypatch):
-    profile = model.made(100, 4, 3, None).profile
+    profile = model.generated(100, 4, 3, None).profile
     from spark_mlfs.engine.local import SizingEngine
 
     statistic = TwoWay(SizingEngine(profile).coding(5), Labels(3))
@@ -241,7 +241,7 @@ def test_the_page_is_made_of_the_model(monkeypatch, tmp_path):
 
 
 def test_one_run_of_a_method_is_measured():
-    held = model.made(200, 10, 3, None)
+    held = model.generated(200, 10, 3, None)
     kind, amounts, seconds = model.rank_one(held, "mim", 3, 20.0)
     assert kind == "dense" and amounts["value"] == 2000 and seconds > 0
     assert model.rank_one(held, "relieff", 3, 1e-4) is None

@@ -21,7 +21,9 @@ COSTS = json.loads((pages.FOLDER / "costs.json").read_text())
 
 def test_every_page_is_up_to_date_and_none_is_left_over():
     want = pages.pages()
-    assert {path.name for path in want} == {f"{name}.md" for name in pages.own_methods()} | {"README.md"}
+    assert {path.name for path in want} == {f"{name}.md" for name in pages.own_methods()} | {
+        "README.md"
+    }
     assert {path.name for path in pages.FOLDER.glob("*.md")} == {path.name for path in want}
     for path, text in want.items():
         assert path.read_text(encoding="utf-8") == text, (
