@@ -32,34 +32,40 @@ class Extractor(Entry):
     """Base of every extractor."""
 
     def fit(self, engine: Engine, p: Values) -> State:
-        """Learn a state, and `varying`, the features that vary over the rows whose labels are all
-        known. `DataError` where those rows are none, or hold nothing to learn from."""
+        """Learn a state, and `varying`, the features that vary over the rows in use.
+
+        Their labels are all known. `DataError` where there are none, or nothing to learn from."""
         restrict(engine)
         return {**self.learn(engine, p), "varying": engine.profile.varying}
 
     def learn(self, engine: Engine, p: Values) -> State:
-        """At least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what
-        `project` needs; `scores` (v,) of the original features `varying`, where the extractor ranks
-        them."""
+        """Learn at least `columns`, `offset`, `scale` and what `project` needs.
+
+        The features used are (x − offset)/scale; `scores` (v,) of the original features `varying`,
+        where the extractor ranks them."""
         raise NotImplementedError
 
     def pairs(self, profile: Profile, p: Values) -> float:
-        """Pairs of rows the fit compares: many are worth several tasks even where the data are
-        small."""
+        """Return the pairs of rows that the fit compares.
+
+        Many are worth several tasks even where the data are small."""
         return 0.0
 
     def project(self, state: State, x: Matrix) -> np.ndarray:
-        """(rows, width) extracted features of scaled rows x (rows, v); a sparse x is scaled but not
-        moved by the offset."""
+        """Return the extracted features (rows, width) of scaled rows x (rows, v).
+
+        A sparse x is scaled but not moved by the offset."""
         raise NotImplementedError
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
+        """Return the names of the extracted features."""
         raise NotImplementedError
 
 
 def restrict(engine: Engine) -> None:
-    """Set the engine's profile to the range and the positive labels of the known rows: they decide
-    which features vary."""
+    """Set the engine's profile to the range and the positive labels of the known rows.
+
+    They decide which features vary."""
     profile = engine.profile
     n = profile.n
     if profile.has_unknown:
@@ -73,18 +79,20 @@ def restrict(engine: Engine) -> None:
         ends = {"low": known["low"], "high": known["high"], "positive": known["positive"]}
         profile = dataclasses.replace(profile, **ends)
         engine.profile = profile
-    where = "over the rows whose labels are all known" if profile.has_unknown else "in the data"
+    place = "over the rows whose labels are all known" if profile.has_unknown else "in the data"
     if not len(profile.varying):
-        raise DataError(f"no feature varies {where}; label more rows")
-    if not ((profile.positive > 0) & (profile.positive < n)).any():
+        raise DataError(f"no feature varies {place}; label more rows")
+    two_valued = (profile.positive > 0) & (profile.positive < n)
+    if not two_valued.any():
         raise DataError(
-            f"no label takes both values {where}; an extractor needs positive and negative rows"
+            f"no label takes both values {place}; an extractor needs positive and negative rows"
         )
 
 
 def scaled(state: State, x: Matrix) -> Matrix:
-    """Raw rows as `Extractor.project` takes them: the features in use, (x − offset)/scale; sparse
-    rows are not moved."""
+    """Return raw rows as `Extractor.project` takes them.
+
+    The features in use, (x − offset)/scale; sparse rows are not moved."""
     return Scaling(state["offset"], state["scale"]).apply(x, state["columns"])
 
 
@@ -93,21 +101,19 @@ class Linear(Extractor):
 
     def project(self, state: State, x: Matrix) -> np.ndarray:
         out = np.asarray(x @ state["projection"])
-        return (
-            out - (state["offset"] / state["scale"]) @ state["projection"]
-            if sp.issparse(x)
-            else out
-        )
+        if sp.issparse(x):
+            return out - (state["offset"] / state["scale"]) @ state["projection"]
+        return out
 
     @staticmethod
-    def state_of(engine: Engine, view: GramView, projection: np.ndarray, **more: Any) -> State:
-        columns = engine.profile.varying[view.varying]
+    def state_of(engine: Engine, view: GramView, projection: np.ndarray, **results: Any) -> State:
+        """Return the state of a projection, with further results."""
         return {
-            "columns": columns,
+            "columns": engine.profile.varying[view.varying],
             "offset": view.offset,
             "scale": view.scale,
             "projection": projection,
-            **more,
+            **results,
         }
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
@@ -115,8 +121,9 @@ class Linear(Extractor):
 
 
 def label_slices(state: State) -> list[int]:
-    """(q + 1) positions where each label's features begin in what is extracted; none where they do
-    not go label by label."""
+    """Return (q + 1) positions where each label's extracted features begin.
+
+    None where they do not go label by label."""
     if "widths" in state:
         return [0, *(int(i) for i in np.cumsum(state["widths"]))]
     return [int(i) for i in state["slices"]] if "slices" in state else []

@@ -49,14 +49,14 @@ CANCELS = 1e-5  # a squared distance below this share of the norms has lost digi
 
 
 def centre_counts(positive: np.ndarray, n: int, ratio: float) -> np.ndarray:
-    """(q,) centres on each side of each label; 0 where one side is empty."""
-    least = np.minimum(positive, n - positive)
-    return np.array([math.ceil(ratio * int(m) - 1e-9) if m else 0 for m in least], np.int64)
+    """Return (q,) centres on each side of each label; 0 where one side is empty."""
+    smaller = np.minimum(positive, n - positive)
+    return np.array([math.ceil(ratio * int(m) - 1e-9) if m else 0 for m in smaller], np.int64)
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """One k-means problem: the rows of a label's side (`side` 1 positive, 0 negative, -1 all rows),
+    """One k-means problem: the rows of a label's side (1 positive, 0 negative, -1 all rows), and
     `count` centres."""
 
     label: int
@@ -65,21 +65,24 @@ class Cluster:
 
 
 def sides(block: Block, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, np.ndarray]]:
-    """Each problem and the positions of its rows."""
+    """Yield each problem and the positions of its rows."""
     order = np.argsort(block.label_indices, kind="stable")
-    rows, labels = block.label_rows()[order], block.label_indices[order]
+    rows = block.label_rows()[order]
+    labels = block.label_indices[order]
     for cluster in clusters:
         if cluster.side < 0:
             yield cluster, np.arange(block.n)
             continue
         first, last = np.searchsorted(labels, [cluster.label, cluster.label + 1])
-        have = np.zeros(block.n, bool)
-        have[rows[first:last]] = True
-        yield cluster, np.flatnonzero(have if cluster.side else ~have)
+        in_side = np.zeros(block.n, bool)
+        in_side[rows[first:last]] = True
+        if not cluster.side:
+            in_side = ~in_side
+        yield cluster, np.flatnonzero(in_side)
 
 
 def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
-    """The problems of all labels in the order of the output."""
+    """List the problems of all labels in the order of the output."""
     out = []
     for label, count in enumerate(centre_counts(positive, n, ratio)):
         if count:
@@ -91,8 +94,10 @@ def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
 
 @dataclass
 class FirstRows(SampledRows, graded=False):
-    """Each problem's rows with the smallest seeded hashes, one a centre: (block of distinct rows by
-    id, positions by hash). A state holds 2 · `count` of them at most."""
+    """Each problem's rows with the smallest seeded hashes, one a centre.
+
+    The result is (block of distinct rows by id, positions by hash). A state holds 2 · `count` of
+    them at most."""
 
     clusters: tuple[Cluster, ...] = ()
 
@@ -109,47 +114,49 @@ class FirstRows(SampledRows, graded=False):
         block = block.take(np.unique(np.concatenate(self._chosen(block))))
         return block.take(np.argsort(block.ids, kind="stable"))
 
-    def finish(self, state: State, profile: Profile) -> tuple[Block, list[np.ndarray]]:  # type: ignore[override]
+    def finish(  # type: ignore[override]
+        self, state: State, profile: Profile
+    ) -> tuple[Block, list[np.ndarray]]:
         block = super().finish(state, profile)
         return block, self._chosen(block)
 
 
 @dataclass
 class ClusterSums(Statistic, layout="identified", quantised=True):
-    """One iteration of Lloyd's algorithm for all problems: `count` (m,) rows nearest to each centre
-    (ties: the first centre), and their sum `total` (m, v), of coordinates that are whole numbers of
-    2⁻⁶² n times the largest (2⁻⁵² at most)."""
+    """One iteration of Lloyd's algorithm for all problems.
+
+    `count` (m,) rows nearest to each centre (ties: the first centre), and their sum `total` (m, v),
+    of coordinates that are whole numbers of 2⁻⁶² n times the largest (2⁻⁵² at most)."""
 
     clusters: tuple[Cluster, ...]
     centres: np.ndarray
     geometry: Geometry
 
     def partial(self, block: Block, profile: Profile) -> State:
-        count, total = np.zeros(len(self.centres), np.int64), np.zeros(self.centres.shape, np.int64)
+        count = np.zeros(len(self.centres), np.int64)
+        total = np.zeros(self.centres.shape, np.int64)
         scale = self._scale(profile)
         for part in self.geometry.parts(block.known()):
             points = self.geometry.points(part)
-            if points.sparse:
-                data = np.rint(points.x.data * scale[points.x.indices]).astype(np.int64)
-                whole = sp.csr_matrix(
-                    (data, points.x.indices, points.x.indptr), shape=points.x.shape
-                )
-            else:
-                whole = np.rint(points.x * scale).astype(np.int64)
+            whole_numbers = _whole_numbers(points.x, scale)
             first = 0
             for cluster, rows in sides(part, self.clusters):
-                mine = slice(first, first + cluster.count)
+                places = slice(first, first + cluster.count)
                 first += cluster.count
-                nearest = nearest_centre(points.take(rows), self.centres[mine])
-                ends = np.ones(len(rows), np.int64), (nearest, np.arange(len(rows)))
-                added = sp.csr_matrix(ends, shape=(cluster.count, len(rows))) @ whole[rows]
-                total[mine] += added.toarray() if sp.issparse(added) else added
-                count[mine] += np.bincount(nearest, minlength=cluster.count)
+                nearest = nearest_centre(points.take(rows), self.centres[places])
+                ends = (nearest, np.arange(len(rows)))
+                members = sp.csr_matrix(
+                    (np.ones(len(rows), np.int64), ends), shape=(cluster.count, len(rows))
+                )
+                sums = members @ whole_numbers[rows]
+                total[places] += sums.toarray() if sp.issparse(sums) else sums
+                count[places] += np.bincount(nearest, minlength=cluster.count)
         return {"count": count, "total": total}
 
     def _scale(self, profile: Profile) -> np.ndarray:
-        """(v,) what coordinates are multiplied by: no sum over all rows leaves int64."""
-        return 2.0 ** min(52, 62 - profile.n.bit_length()) / self.geometry.reach(profile)
+        """Return (v,) what coordinates are multiplied by: no sum over all rows leaves int64."""
+        bits = min(52, 62 - profile.n.bit_length())
+        return 2.0**bits / self.geometry.reach(profile)
 
     def finish(self, state: State, profile: Profile) -> State:
         return {"count": state["count"], "total": state["total"] / self._scale(profile)}
@@ -158,40 +165,51 @@ class ClusterSums(Statistic, layout="identified", quantised=True):
         return 8 * (self.centres.size + len(self.centres)) + envelope(2)
 
 
+def _whole_numbers(x: Matrix, scale: np.ndarray) -> Matrix:
+    if not sp.issparse(x):
+        return np.rint(x * scale).astype(np.int64)
+    data = np.rint(x.data * scale[x.indices]).astype(np.int64)
+    return sp.csr_matrix((data, x.indices, x.indptr), shape=x.shape)
+
+
 def nearest_centre(points: Rows, centres: np.ndarray) -> np.ndarray:
-    """(n,) the nearest of the centres (m, v), the first of equals: by differences where a product's
-    rounding could decide."""
+    """Return (n,) the nearest of the centres (m, v), the first of equals.
+
+    It is found by differences where a product's rounding could decide."""
     square = np.einsum("ij,ij->i", centres, centres)
     distance = square - 2 * np.asarray(points.x @ centres.T)
     nearest = np.argmin(distance, axis=1) if len(points) else np.zeros(0, np.int64)
     root = np.sqrt(points.norms) + np.sqrt(square.max())
     error = (points.width + 8) * np.finfo(np.float64).eps * root * root
-    near = distance <= (distance.min(axis=1, initial=np.inf) + 2 * error)[:, None]
+    limit = distance.min(axis=1, initial=np.inf) + 2 * error
+    near = distance <= limit[:, None]
     unsure = np.flatnonzero(near.sum(axis=1) > 1)
     if len(unsure):
         i, j = np.nonzero(near[unsure])
-        exactly = np.full((len(unsure), len(centres)), np.inf)
-        exactly[i, j] = pair_squares(points.x, centres, unsure[i], j)
-        nearest[unsure] = np.argmin(exactly, axis=1)
+        exact_squares = np.full((len(unsure), len(centres)), np.inf)
+        exact_squares[i, j] = pair_squares(points.x, centres, unsure[i], j)
+        nearest[unsure] = np.argmin(exact_squares, axis=1)
     return nearest
 
 
 def cluster_centres(
     engine: Engine, clusters: list[Cluster], geometry: Geometry, seed: int, max_iter: int
 ) -> tuple[np.ndarray, int, bool]:
-    """(Σ counts, v) centres of all problems, iterations, whether no centre moved in the last
-    one."""
+    """Return the centres (Σ counts, v) of all problems, iterations, and whether they converged.
+
+    They have where no centre moved in the last iteration."""
     problems = tuple(clusters)
-    first = FirstRows(-(-sum(cluster.count for cluster in clusters) // 2), seed, problems)
-    block, chosen = engine.run(first, keep=False)[0]
+    count = sum(cluster.count for cluster in clusters)
+    first = FirstRows(-(-count // 2), seed, problems)
+    block, rows_of_problems = engine.run(first, keep=False)[0]
     x = geometry.points(block).x
-    centres = np.concatenate([dense(x[rows]) for rows in chosen]).astype(np.float64)
+    centres = np.concatenate([dense(x[rows]) for rows in rows_of_problems]).astype(np.float64)
     for iteration in range(1, max_iter + 1):
         if engine.progress:
             engine.progress("lift: k-means", iteration, max_iter)
         (sums,) = engine.run(ClusterSums(problems, centres, geometry), keep=False)
-        count = sums["count"][:, None]
-        moved = np.where(count > 0, sums["total"] / np.maximum(count, 1), centres)
+        rows = sums["count"][:, None]
+        moved = np.where(rows > 0, sums["total"] / np.maximum(rows, 1), centres)
         if np.array_equal(moved, centres):
             return centres, iteration, True
         centres = moved
@@ -224,41 +242,29 @@ class LIFT(Extractor):
         clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])
         count = sum(cluster.count for cluster in clusters)
         size = 16 * count * len(geometry.varying)  # the centres, and the sums of one iteration
-        needs, remedy = (
-            f"{count} cluster centres of {len(geometry.varying)} features need",
-            f"lower {setting('ratio')}",
-        )
         must_fit(
             size,
             engine.budgets.driver,
             "driver_bytes",
-            needs,
-            f"{remedy}, or select features first",
+            f"{count} cluster centres of {len(geometry.varying)} features need",
+            f"lower {setting('ratio')}, or select features first",
             ON_THE_DRIVER,
         )
         with one_thread():
             centres, iterations, converged = cluster_centres(
                 engine, clusters, geometry, p["seed"], p["max_iter"]
             )
-        width = np.bincount([c.label for c in clusters], [c.count for c in clusters]).astype(
-            np.int64
-        )
+        if engine.profile.sparse:  # the centres are of rows that are moved by `centre` only
+            centres = centres - (geometry.offset - geometry.centre) / geometry.scale
+        widths = np.bincount([c.label for c in clusters], [c.count for c in clusters])
+        positive = [c.count if c.side == 1 else 0 for c in clusters if c.side != 0]
         return {
             "columns": geometry.varying,
             "offset": geometry.offset,
             "scale": geometry.scale,
-            # the centres are of sparse rows, which are moved by `centre` only
-            "centres": centres - (geometry.offset - geometry.centre) / geometry.scale
-            if engine.profile.sparse
-            else centres,
-            "slices": np.concatenate([[0], np.cumsum(width)]),
-            "positive": np.array(
-                [
-                    cluster.count if cluster.side == 1 else 0
-                    for cluster in clusters
-                    if cluster.side != 0
-                ]
-            ),
+            "centres": centres,
+            "slices": np.concatenate([[0], np.cumsum(widths.astype(np.int64))]),
+            "positive": np.array(positive),
             "iterations": iterations,
             "converged": converged,
         }
@@ -268,20 +274,21 @@ class LIFT(Extractor):
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
         out = []
-        for label, positive, a, z in zip(
-            labels, state["positive"], state["slices"][:-1], state["slices"][1:], strict=True
-        ):
+        widths = np.diff(state["slices"])
+        for label, positive, width in zip(labels, state["positive"], widths, strict=True):
             half = int(positive)
             if half:
-                out += [f"{label}+{i}" for i in range(half)] + [f"{label}-{i}" for i in range(half)]
+                out += [f"{label}+{i}" for i in range(half)]
+                out += [f"{label}-{i}" for i in range(half)]
             else:
-                out += [f"{label}~{i}" for i in range(int(z - a))]
+                out += [f"{label}~{i}" for i in range(int(width))]
         return out
 
 
 def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """(rows, m) distances, to 1e-9 of each, of scaled rows to centres; sparse rows lack the shift
-    by −offset/scale."""
+    """Return distances (rows, m), to 1e-9 of each, of scaled rows to centres.
+
+    Sparse rows lack the shift by −offset/scale."""
     if sp.issparse(x):
         centres = centres + shift
         norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()
@@ -291,10 +298,9 @@ def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
     square = size - 2 * np.asarray(x @ centres.T)
     rows, near = np.nonzero(square <= CANCELS * size)
     step = max(1, (16 << 20) // (8 * max(1, x.shape[1])))
-    for a in range(0, len(rows), step):
-        some = x[rows[a : a + step]]
-        difference = dense(some) - centres[near[a : a + step]]
-        square[rows[a : a + step], near[a : a + step]] = np.einsum(
-            "ij,ij->i", difference, difference
-        )
+    for first in range(0, len(rows), step):
+        i = rows[first : first + step]
+        j = near[first : first + step]
+        difference = dense(x[i]) - centres[j]
+        square[i, j] = np.einsum("ij,ij->i", difference, difference)
     return np.sqrt(square)

@@ -54,9 +54,8 @@ from .base import Extractor, scaled
 from .lift import LIFT, distances
 
 MOST_ROWS = 20_000
-SAMPLE = (
-    1 << 32
-)  # added to the seed: the sample has nothing to do with the rows k-means starts from
+# added to the seed: the sample has nothing to do with the rows k-means starts from
+SAMPLE = 1 << 32
 TILE = 1024  # rows and columns of the n × n graphs at a time
 
 
@@ -92,38 +91,30 @@ class LIFTRSM(Extractor):
     )
 
     def learn(self, engine: Engine, p: Values) -> State:
-        lift = LIFT().learn(
-            engine, {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")}
-        )
-        q, n = engine.profile.q, min(engine.profile.n, MOST_ROWS)
+        settings = {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")}
+        lift = LIFT().learn(engine, settings)
+        n = min(engine.profile.n, MOST_ROWS)
         D = int(np.diff(lift["slices"]).max())
-        size, needs = (
-            16 * n * D + 48 * D * D,
-            f"lift-rsm: {n} rows of a label with {D} LIFT features need",
-        )
         must_fit(
-            size,
+            16 * n * D + 48 * D * D,
             engine.budgets.driver,
             "driver_bytes",
-            needs,
+            f"lift-rsm: {n} rows of a label with {D} LIFT features need",
             f"or lower {setting('ratio')}",
             "in a task",
         )
         reduced: State = {}
+        work = partial(reduced_labels, lift, dict(p))
         with one_thread():
-            for part in over_labels(
-                engine, MOST_ROWS, p["seed"] + SAMPLE, partial(reduced_labels, lift, dict(p))
-            ):
+            for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, work):
                 reduced.update(part)
+        labels = range(engine.profile.q)
+        projections = [reduced[f"projection {label}"] for label in labels]
         return {
             **lift,
-            "mean": np.concatenate([reduced[f"mean {label}"] for label in range(q)]),
-            "projection": np.concatenate(
-                [reduced[f"projection {label}"].ravel() for label in range(q)]
-            ),
-            "widths": np.array(
-                [reduced[f"projection {label}"].shape[1] for label in range(q)], np.int64
-            ),
+            "mean": np.concatenate([reduced[f"mean {label}"] for label in labels]),
+            "projection": np.concatenate([W.ravel() for W in projections]),
+            "widths": np.array([W.shape[1] for W in projections], np.int64),
         }
 
     def pairs(self, profile: Profile, p: Values) -> float:
@@ -131,16 +122,15 @@ class LIFTRSM(Extractor):
 
     def project(self, state: State, x: Matrix) -> np.ndarray:
         phi = distances(x, state["centres"], state["offset"] / state["scale"]) - state["mean"]
-        out, first = [], 0
-        for a, z, width in zip(
-            state["slices"][:-1], state["slices"][1:], state["widths"], strict=True
-        ):
-            size = int(z - a) * int(width)
-            out.append(
-                phi[:, a:z]
-                @ state["projection"][first : first + size].reshape(int(z - a), int(width))
-            )
-            first += size
+        out = []
+        first = 0  # of the projection's entries
+        slices = state["slices"]
+        for begin, end, width in zip(slices[:-1], slices[1:], state["widths"], strict=True):
+            shape = (int(end - begin), int(width))
+            last = first + shape[0] * shape[1]
+            W = state["projection"][first:last].reshape(shape)
+            out.append(phi[:, begin:end] @ W)
+            first = last
         return np.hstack(out)
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
@@ -151,18 +141,22 @@ class LIFTRSM(Extractor):
         ]
 
 
-def reduced_labels(s: State, p: Values, block: Block, labels: list[int]) -> State:
-    """The projections of some labels by LIFT's state, from the rows of a block: `mean l` (D,),
-    `projection l` (D, r)."""
-    x, out = scaled(s, block.x), State()
+def reduced_labels(lift: State, p: Values, block: Block, labels: list[int]) -> State:
+    """Return the projections of some labels by LIFT's state, from the rows of a block.
+
+    `mean l` (D,), `projection l` (D, r)."""
+    x = scaled(lift, block.x)
+    shift = lift["offset"] / lift["scale"]
+    out = State()
     for label in labels:
-        part = slice(s["slices"][label], s["slices"][label + 1])
-        phi = distances(x, s["centres"][part], s["offset"] / s["scale"])
-        out[f"mean {label}"] = mean = phi.mean(axis=0)
+        part = slice(lift["slices"][label], lift["slices"][label + 1])
+        phi = distances(x, lift["centres"][part], shift)
+        mean = phi.mean(axis=0)
+        out[f"mean {label}"] = mean
         phi -= mean
-        have = np.zeros(block.n, bool)
-        have[block.label_rows()[block.label_indices == label]] = True
-        W, _ = projection(phi, have, p, (p["seed"], label))
+        positive = np.zeros(block.n, bool)
+        positive[block.label_rows()[block.label_indices == label]] = True
+        W, _ = projection(phi, positive, p, (p["seed"], label))
         if p["whiten"]:
             spread = np.linalg.norm(phi @ W, axis=0) / np.sqrt(block.n)  # φ is centred
             W /= np.where(spread > 0, spread, 1.0)
@@ -171,69 +165,99 @@ def reduced_labels(s: State, p: Values, block: Block, labels: list[int]) -> Stat
 
 
 def subspaces(D: int, count: int, width: int, seed: tuple[int, int]) -> list[np.ndarray]:
-    """The columns of each random subspace, by (seed, label)."""
+    """Draw the columns of each random subspace, by (seed, label)."""
     width = width if D >= 20 else max(1, int(0.3 * D + 1e-9))
     draws = mix(np.arange(count) + seed[1] * count, seed[0])
-    return [
-        np.sort(np.argsort(mix(np.arange(D), int(draw)), kind="stable")[:width]) for draw in draws
-    ]
+    out = []
+    for draw in draws:
+        order = np.argsort(mix(np.arange(D), int(draw)), kind="stable")
+        out.append(np.sort(order[:width]))
+    return out
 
 
 def graph_forms(
-    phi: np.ndarray, have: np.ndarray, columns: list[np.ndarray]
+    phi: np.ndarray, positive: np.ndarray, columns: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs, by tiles on and
-    above the diagonal. Memory: φ twice."""
-    n = phi.shape[0]
+    """Return φ'·2L_n·φ and φ'·2L_b·φ of the averaged neighbour and between-class graphs.
+
+    They are met by tiles on and above the diagonal. Memory: φ twice."""
+    # one class after the other: a tile's pairs are of one class, or all of two
+    phi = phi[np.argsort(~positive, kind="stable")]
+    by_subspace = SubspaceDistances(phi, columns)
+    tiles = _tiles(int(positive.sum()), len(phi))
+    limit = _squared_means(by_subspace, tiles)
     count = len(columns)
-    phi = phi[
-        np.argsort(~have, kind="stable")
-    ]  # one class after the other: a tile's pairs are of one class, or all of two
-    classes = ((0, int(have.sum())), (int(have.sum()), n))
-    tiles = [
-        (slice(a, min(a + TILE, z)), c)
-        for c, (first, z) in enumerate(classes)
-        for a in range(first, z, TILE)
-    ]
-    left, right = [], []  # of a subspace: d² = left · right'
-    for chosen in columns:
-        f = phi[:, chosen]
-        square, one = np.einsum("ij,ij->i", f, f)[:, None], np.ones((n, 1))
-        left.append(np.hstack([-2 * f, square, one]))
-        right.append(np.hstack([f, one, square]))
-
-    limit = np.zeros((count, n))  # M(i), then squared
-    for number, (rows, _) in enumerate(tiles):
-        for others, _ in tiles[number:]:
-            for t in range(count):
-                d = left[t][rows] @ right[t][others].T
-                np.sqrt(np.maximum(d, 0.0, out=d), out=d)
-                if others == rows:
-                    np.fill_diagonal(d, 0.0)
-                else:
-                    limit[t, others] += d.sum(axis=0)
-                limit[t, rows] += d.sum(axis=1)
-    limit = np.square(limit / n)
-
-    near, between = Laplacian(phi), Laplacian(phi)
     kind = np.uint8 if count < 128 else np.int32
-    for number, (rows, own) in enumerate(tiles):
-        for others, other in tiles[number:]:
-            shape = rows.stop - rows.start, others.stop - others.start
-            neighbours, apart = np.zeros(shape, kind), np.zeros(shape, kind)
+    near = Laplacian(phi)
+    between = Laplacian(phi)
+    for number, (rows, row_class) in enumerate(tiles):
+        for others, other_class in tiles[number:]:
+            is_mixed = row_class != other_class
+            shape = (rows.stop - rows.start, others.stop - others.start)
+            neighbours = np.zeros(shape, kind)
+            apart = np.zeros(shape, kind)
             for t in range(count):
-                d = left[t][rows] @ right[t][others].T
-                inside, back = d < limit[t, rows, None], d < limit[t, others]
-                if own != other:
+                d = by_subspace.squares(t, rows, others)
+                inside = d < limit[t, rows, None]
+                back = d < limit[t, others]
+                if is_mixed:
                     apart += inside
                     apart += back
                 neighbours += np.logical_or(inside, back, out=inside)
             near.add(rows, others, neighbours)
-            if own != other:
+            if is_mixed:
                 between.add(rows, others, apart)
         near.end(rows)
         between.end(rows)
     return near.form() / count, between.form() / (2 * count)
+
+
+class SubspaceDistances:
+    """Squared distances of rows in each of some subspaces, as products: d² = left · right'."""
+
+    def __init__(self, phi: np.ndarray, columns: list[np.ndarray]) -> None:
+        self.left: list[np.ndarray] = []
+        self.right: list[np.ndarray] = []
+        ones = np.ones((len(phi), 1))
+        for subspace in columns:
+            f = phi[:, subspace]
+            square = np.einsum("ij,ij->i", f, f)[:, None]
+            self.left.append(np.hstack([-2 * f, square, ones]))
+            self.right.append(np.hstack([f, ones, square]))
+
+    def squares(self, subspace: int, rows: slice, others: slice) -> np.ndarray:
+        """Return d² of a tile, to rounding."""
+        return self.left[subspace][rows] @ self.right[subspace][others].T
+
+
+Tile = tuple[slice, int]  # rows of one class, and the number of the class
+
+
+def _tiles(positive: int, n: int) -> list[Tile]:
+    classes = [(0, positive), (positive, n)]
+    return [
+        (slice(begin, min(begin + TILE, last)), number)
+        for number, (first, last) in enumerate(classes)
+        for begin in range(first, last, TILE)
+    ]
+
+
+def _squared_means(by_subspace: SubspaceDistances, tiles: list[Tile]) -> np.ndarray:
+    """Return M(i)² (subspaces, n)."""
+    count = len(by_subspace.left)
+    n = len(by_subspace.left[0])
+    total = np.zeros((count, n))
+    for number, (rows, _) in enumerate(tiles):
+        for others, _ in tiles[number:]:
+            for t in range(count):
+                d = by_subspace.squares(t, rows, others)
+                np.sqrt(np.maximum(d, 0.0, out=d), out=d)
+                if others == rows:
+                    np.fill_diagonal(d, 0.0)
+                else:
+                    total[t, others] += d.sum(axis=0)
+                total[t, rows] += d.sum(axis=1)
+    return np.square(total / n)
 
 
 class Laplacian:
@@ -246,7 +270,7 @@ class Laplacian:
         self.line: np.ndarray | None = None
 
     def add(self, rows: slice, others: slice, weights: np.ndarray) -> None:
-        """A tile of the graph on or above the diagonal."""
+        """Add a tile of the graph on or above the diagonal."""
         S = weights.astype(np.float64)
         self.degree[rows] += S.sum(axis=1)
         if others == rows:
@@ -257,40 +281,45 @@ class Laplacian:
         self.line = product if self.line is None else np.add(self.line, product, out=self.line)
 
     def end(self, rows: slice) -> None:
+        """Finish the tiles of these rows."""
         if self.line is not None:
             self.half += self.phi[rows].T @ self.line
             self.line = None
 
     def form(self) -> np.ndarray:
-        return 2 * (self.phi.T @ (self.phi * self.degree[:, None]) - self.half - self.half.T)
+        of_degrees = self.phi.T @ (self.phi * self.degree[:, None])
+        return 2 * (of_degrees - self.half - self.half.T)
 
 
 def projection(
-    phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, int]
+    phi: np.ndarray, positive: np.ndarray, p: Values, seed: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(D, r) kept eigenvectors and (D,) all eigenvalues, of centred φ (n, D) and the label `have`
-    (n,)."""
+    """Return (D, r) the leading eigenvectors and (D,) all eigenvalues.
+
+    Of centred φ (n, D) and the rows `positive` (n,) of the label."""
     n, D = phi.shape
-    near, between = graph_forms(phi, have, subspaces(D, p["subspaces"], p["width"], seed))
-    total = phi.T @ phi
-    whole = phi.sum(axis=0)
-    far = 2 * (n * total - np.outer(whole, whole)) - near  # L_f = nI − 11' − L_n
+    near, between = graph_forms(phi, positive, subspaces(D, p["subspaces"], p["width"], seed))
+    sums = phi.sum(axis=0)
+    far = 2 * (n * (phi.T @ phi) - np.outer(sums, sums)) - near  # L_f = nI − 11' − L_n
     same = np.zeros((D, D))
-    for mask in (have, ~have):
+    for mask in (positive, ~positive):
         if mask.any():
             centred = phi[mask] - phi[mask].mean(axis=0)
             same += 2.0 * mask.sum() * (centred.T @ centred)
     A = p["alpha"] * between + far
     B = same + p["beta"] * near
     # where rows of one class are all alike B is 0 but for rounding
-    B[np.diag_indices_from(B)] += (
-        max(1e-6 * np.trace(B), 1e-13 * np.trace(A), np.finfo(float).tiny) / D
-    )
+    ridge = max(1e-6 * np.trace(B), 1e-13 * np.trace(A), np.finfo(float).tiny)
+    B[np.diag_indices_from(B)] += ridge / D
     values, vectors = linalg.eigh((A + A.T) / 2, (B + B.T) / 2, check_finite=False)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    share = np.cumsum(values) / max(values.sum(), 1e-300)
-    kept = int(np.searchsorted(share, p["thr"] - 1e-12) + 1) if values.sum() > 0 else 1
-    return signed(vectors[:, : min(kept, D)]), values
+    values = np.maximum(values[::-1], 0.0)
+    vectors = vectors[:, ::-1]
+    total = values.sum()
+    width = 1
+    if total > 0:
+        share = np.cumsum(values) / max(total, 1e-300)
+        width = int(np.searchsorted(share, p["thr"] - 1e-12) + 1)
+    return signed(vectors[:, : min(width, D)]), values
 
 
 # ---- label by label: side by side on a cluster, each task holding the same bounded sample of the
@@ -321,39 +350,42 @@ class SmallestHashes(Statistic, layout="identified", divisible=False):
 
 
 def rows_of_sample(seed: int, last: int | None, batches: Batches) -> Batches:
-    """Worker side: of each block the known rows up to `last`, the id of the last row of the sample
-    (None: all of them)."""
+    """Yield the known rows of each block up to the last row of the sample, on a worker.
+
+    `last` is its id (None: all rows)."""
     for data in encoded_cells(batches):
         block = Block.decode(data).known()
         if last is not None:
-            mine, limit = mix(block.ids, seed), mix(np.array([last]), seed)
-            block = block.take(
-                np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= last)))
-            )
+            hashes = mix(block.ids, seed)
+            limit = mix(np.array([last]), seed)
+            ties = (hashes == limit) & (block.ids <= last)
+            block = block.take(np.flatnonzero((hashes < limit) | ties))
         if block.n:
             yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
 
 
 def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State]:
-    """`work(rows, some labels)`, picklable, until every label has had its turn, over the same at
-    most `count` rows by id. `BudgetError` where the rows exceed what a task may hold."""
+    """Run `work(rows, some labels)`, picklable, until every label has had its turn.
+
+    The rows are the same at most `count` by id. `BudgetError` where they exceed what a task may
+    hold."""
     if engine.in_one_process:
         return [work(anchors_of(engine, count, seed), list(range(engine.profile.q)))]
     from ..engine.spark import SparkEngine
 
     assert isinstance(engine, SparkEngine)
     profile = engine.profile
-    last, kept = None, profile.n
+    last = None
+    n = profile.n
     if profile.n > count:
         (smallest,) = engine.run(SmallestHashes(count, seed), keep=False)
-        last, kept = int(smallest["ids"][-1]), len(smallest["ids"])
+        last = int(smallest["ids"][-1])
+        n = len(smallest["ids"])
     rows = engine.identified().mapInArrow(partial(rows_of_sample, seed, last), "block binary")
-    fewer = dataclasses.replace(
-        profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1
-    )
-    tasks = SparkEngine(
-        dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.budgets
-    )
+    size = int(profile.size * n / max(1, profile.n)) + 1
+    sample = dataclasses.replace(profile, n=n, size=size)
+    packed = dataclasses.replace(engine.packed, frame=rows, profile=sample)
+    tasks = SparkEngine(packed, engine.budgets)
     out = tasks.over_labels(work)
     engine.cost.jobs += tasks.cost.jobs
     engine.cost.scans += tasks.cost.scans

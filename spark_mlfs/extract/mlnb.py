@@ -50,9 +50,10 @@ FLOOR = 1e-9  # of a variance, relative to the component's own
 
 @dataclass
 class ComponentMoments(ExactSums, layout="identified"):
-    """Per fold, label and class: rows, sums and sums of squares of the components z = (x − c)P −
-    shift, x the features at `positions` among those that vary, c their provisional centre; exact
-    sums. State: 40·folds·(q + 1)·c bytes."""
+    """Rows, sums and sums of squares of the components, per fold, label and class; exact sums.
+
+    z = (x − c)P − shift, x the features at `positions` among those that vary, c their provisional
+    centre. State: 40·folds·(q + 1)·c bytes."""
 
     positions: np.ndarray
     projection: np.ndarray
@@ -64,60 +65,60 @@ class ComponentMoments(ExactSums, layout="identified"):
         return x if len(self.positions) == x.shape[1] else x[:, self.positions]
 
     def components(self, block: Block, profile: Profile) -> np.ndarray:
-        """(n, c) z, each row the same bits whatever the others."""
+        """Return z (n, c), each row the same bits whatever the others."""
         unit = unit_of(profile)[self.positions]
-        return (
-            exact.applied(
-                *exact.quantised(self.features(block, profile), unit), unit, self.projection
-            )
-            - self.shift
-        )
+        slices = exact.quantised(self.features(block, profile), unit)
+        return exact.applied(*slices, unit, self.projection) - self.shift
 
     def reach(self, profile: Profile) -> np.ndarray:
-        """(c,) powers of two that no component exceeds in size."""
+        """Return (c,) powers of two that no component exceeds in size."""
         unit = unit_of(profile)[self.positions]
-        return exact.power_above(1.01 * (unit @ np.abs(self.projection) + np.abs(self.shift)))
+        largest = unit @ np.abs(self.projection) + np.abs(self.shift)
+        return exact.power_above(1.01 * largest)
 
     def sums(self, rows: Block, profile: Profile) -> State:
-        q, size = profile.q, self.folds * (profile.q + 1)
+        classes = profile.q + 1  # all rows, then those with each label
+        size = self.folds * classes
         fold = group_of(rows.ids) * self.folds // GROUPS
-        at = np.concatenate([np.arange(rows.n), rows.label_rows()])
-        groups = fold[at] * (q + 1) + np.concatenate(
-            [np.zeros(rows.n, np.int64), 1 + rows.label_indices]
-        )
-        member = sp.csr_matrix((np.ones(len(at)), (groups, at)), shape=(size, rows.n))
+        members = np.concatenate([np.arange(rows.n), rows.label_rows()])
+        class_of = np.concatenate([np.zeros(rows.n, np.int64), 1 + rows.label_indices])
+        groups = fold[members] * classes + class_of
+        member = sp.csr_matrix((np.ones(len(members)), (groups, members)), shape=(size, rows.n))
         z = exact.quantised(self.components(rows, profile), self.reach(profile))
         state = exact.group_moments(*z, member, wide=profile.n >= exact.WIDE_ROWS)
         return state | {"count": np.bincount(groups, minlength=size).astype(np.int64)}
 
     def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
-        """n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c) of those
-        with each label."""
-        shape = self.folds, profile.q + 1, len(self.shift)
-        total, square = exact.sums_of(state, self.reach(profile), (shape[0] * shape[1], shape[2]))
-        sums = {
-            "n": state["count"].reshape(shape[:2]),
-            "s": total.reshape(shape),
-            "ss": square.reshape(shape),
-        }
+        """Return the sums of all rows, and of those with each label.
+
+        n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c)."""
+        width = len(self.shift)
+        classes = profile.q + 1
+        total, square = exact.sums_of(state, self.reach(profile), (self.folds * classes, width))
+        count = state["count"].reshape(self.folds, classes)
+        total = total.reshape(self.folds, classes, width)
+        square = square.reshape(self.folds, classes, width)
         return {
-            name + kind: part
-            for name, each in sums.items()
-            for kind, part in (("", each[:, 0]), ("1", each[:, 1:]))
+            "n": count[:, 0],
+            "n1": count[:, 1:],
+            "s": total[:, 0],
+            "s1": total[:, 1:],
+            "ss": square[:, 0],
+            "ss1": square[:, 1:],
         }
 
     def state_bytes(self, profile: Profile) -> int:
         arrays = 5 if profile.n < exact.WIDE_ROWS else 8
-        return 8 * self.folds * (profile.q + 1) * (
-            1 + arrays * self.projection.shape[1]
-        ) + envelope(9)
+        numbers = 1 + arrays * self.projection.shape[1]
+        return 8 * self.folds * (profile.q + 1) * numbers + envelope(9)
 
 
 @dataclass
 class PopulationLoss(Statistic, layout="identified", quantised=True):
-    """Sums over the held-out rows of Hamming and ranking loss for every bit string; a row's ranking
-    loss is a whole number of 2⁻⁶² n (2⁻⁵² at most). What rounding could decide is decided by scores
-    that depend on the row alone."""
+    """Sums over the held-out rows of Hamming and ranking loss for every bit string.
+
+    A row's ranking loss is a whole number of 2⁻⁶² n (2⁻⁵² at most). What rounding could decide is
+    decided by scores that depend on the row alone."""
 
     moments: ComponentMoments
     square: np.ndarray  # (folds, q, c): coefficients of z², z and 1 of the log-likelihood ratio
@@ -128,26 +129,29 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
-        folds, size, scale = self.moments.folds, len(self.population), self._scale(profile)
-        wrong, ranking = np.zeros((folds, size), np.int64), np.zeros((folds, size), np.int64)
-        rows, ranked = np.zeros(folds, np.int64), np.zeros(folds, np.int64)
+        moments = self.moments
+        folds = moments.folds
+        size = len(self.population)
+        scale = self._scale(profile)
+        wrong = np.zeros((folds, size), np.int64)
+        ranking = np.zeros((folds, size), np.int64)
+        rows = np.zeros(folds, np.int64)
+        ranked = np.zeros(folds, np.int64)
         for part in row_parts(block):
-            z = (
-                np.asarray(self.moments.features(part, profile) @ self.moments.projection)
-                - self.moments.shift
-            )
+            z = np.asarray(moments.features(part, profile) @ moments.projection) - moments.shift
             y = part.labels(profile.q).toarray() > 0
             fold = group_of(part.ids) * folds // GROUPS
             rows += np.bincount(fold, minlength=folds)
             for f in np.unique(fold):
-                mine = np.flatnonzero(fold == f)
-                some, truth = z[mine], y[mine]
+                members = np.flatnonzero(fold == f)
+                held_out = z[members]
+                truth = y[members]
                 for i, mask in enumerate(self.population):
-                    score = self._score(some[:, mask], f, mask)
+                    score = self._score(held_out[:, mask], f, mask)
                     unsure = self._unsure(score, f, mask, profile)
                     if len(unsure):
-                        own = self.moments.components(part.take(mine[unsure]), profile)[:, mask]
-                        score[unsure] = self._score_by_row(own, f, mask)
+                        components = moments.components(part.take(members[unsure]), profile)
+                        score[unsure] = self._score_by_row(components[:, mask], f, mask)
                     wrong[f, i] += int(((score > 0) != truth).sum())
                     shares = ranking_loss(truth, score)
                     ranking[f, i] += np.rint(shares * scale).astype(np.int64).sum()
@@ -155,41 +159,40 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
         return {"wrong": wrong, "ranking": ranking, "ranked": ranked, "rows": rows}
 
     def _score(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
-        score = z**2 @ self.square[fold][:, mask].T + z @ self.linear[fold][:, mask].T
-        return score + (self.constant[fold][:, mask].sum(axis=1) + self.prior[fold])
+        square = self.square[fold][:, mask]
+        linear = self.linear[fold][:, mask]
+        return z**2 @ square.T + z @ linear.T + self._constant(fold, mask)
+
+    def _constant(self, fold: int, mask: np.ndarray) -> np.ndarray:
+        return self.constant[fold][:, mask].sum(axis=1) + self.prior[fold]
 
     def _score_by_row(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
-        """The same without products of matrices: labels of equal coefficients have equal scores."""
-        square, linear = (each[fold][:, mask] for each in (self.square, self.linear))
-        parts = [
-            ((z * z) * a).sum(axis=1) + (z * b).sum(axis=1)
-            for a, b in zip(square, linear, strict=True)
-        ]
-        return np.stack(parts, axis=1) + (
-            self.constant[fold][:, mask].sum(axis=1) + self.prior[fold]
-        )
+        """Score without products of matrices: labels of equal coefficients have equal scores."""
+        square = self.square[fold][:, mask]
+        linear = self.linear[fold][:, mask]
+        by_label = []
+        for a, b in zip(square, linear, strict=True):
+            by_label.append(((z * z) * a).sum(axis=1) + (z * b).sum(axis=1))
+        return np.stack(by_label, axis=1) + self._constant(fold, mask)
 
     def _unsure(
         self, score: np.ndarray, fold: int, mask: np.ndarray, profile: Profile
     ) -> np.ndarray:
-        """The rows with a score, or a difference of two, that rounding may bring to the other side
-        of 0."""
+        """Return the rows whose loss rounding may decide.
+
+        A score, or a difference of two, may be on the other side of 0."""
         reach = self.moments.reach(profile)[mask]
-        square, linear = (np.abs(each[fold][:, mask]) for each in (self.square, self.linear))
-        terms = (
-            square @ reach**2
-            + linear @ reach
-            + np.abs(self.constant[fold][:, mask]).sum(axis=1)
-            + np.abs(self.prior[fold])
-        )
+        square = np.abs(self.square[fold][:, mask])
+        linear = np.abs(self.linear[fold][:, mask])
+        constant = np.abs(self.constant[fold][:, mask]).sum(axis=1)
+        terms = square @ reach**2 + linear @ reach + constant + np.abs(self.prior[fold])
+        operations = 4 * (len(self.moments.positions) + len(reach) + 8)
         # of the products, and of the grid that components of their own are computed on
-        error = (
-            4 * (len(self.moments.positions) + len(reach) + 8) * np.finfo(np.float64).eps + 2.0**-39
-        ) * terms.max()
+        error = (operations * np.finfo(np.float64).eps + 2.0**-39) * terms.max()
         gaps = np.diff(np.sort(score, axis=1), axis=1)
-        return np.flatnonzero(
-            (np.abs(score) <= error).any(axis=1) | (gaps <= 2 * error).any(axis=1)
-        )
+        near_zero = (np.abs(score) <= error).any(axis=1)
+        near_tie = (gaps <= 2 * error).any(axis=1)
+        return np.flatnonzero(near_zero | near_tie)
 
     def _scale(self, profile: Profile) -> float:
         return 2.0 ** min(52, 62 - profile.n.bit_length())
@@ -205,39 +208,53 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
 
 
 def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """The shares of reversed label pairs, ties counting as reversed, of the rows that have such
-    pairs."""
+    """Return the shares of reversed label pairs of the rows that have such pairs.
+
+    Ties count as reversed."""
+    q = truth.shape[1]
     relevant = truth.sum(axis=1)
-    rows = np.flatnonzero((relevant > 0) & (relevant < truth.shape[1]))
-    return LabelRanks.of(truth[rows], score[rows]).reversed_pairs() / (
-        relevant[rows] * (truth.shape[1] - relevant[rows])
-    )
+    rows = np.flatnonzero((relevant > 0) & (relevant < q))
+    pairs = relevant[rows] * (q - relevant[rows])
+    return LabelRanks.of(truth[rows], score[rows]).reversed_pairs() / pairs
 
 
 def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients (folds, q, c) of z², z, 1 in log p(z|1) − log p(z|0) and the prior's (folds, q),
-    outside each fold."""
-    n, n1 = m["n"].sum() - m["n"], m["n1"].sum(axis=0) - m["n1"]
-    s, ss = m["s"].sum(axis=0) - m["s"], m["ss"].sum(axis=0) - m["ss"]
-    s1, ss1 = m["s1"].sum(axis=0) - m["s1"], m["ss1"].sum(axis=0) - m["ss1"]
+    """Return the coefficients of z², z, 1 in log p(z|1) − log p(z|0), and the prior.
+
+    They are (folds, q, c), the prior (folds, q), from the rows outside each fold."""
+
+    def outside(name: str) -> np.ndarray:
+        return m[name].sum(axis=0) - m[name]
+
+    n = outside("n")
+    n1 = outside("n1")
+    n0 = n[:, None] - n1
+    s = outside("s")
+    s1 = outside("s1")
+    ss = outside("ss")
+    ss1 = outside("ss1")
     overall = ss / n[:, None] - (s / n[:, None]) ** 2
-    parts = []
-    for count, total, square in (
-        (n1, s1, ss1),
-        (n[:, None] - n1, s[:, None] - s1, ss[:, None] - ss1),
-    ):
-        size = np.maximum(count, 1)[:, :, None]
-        mean = total / size
-        variance = np.maximum(square / size - mean**2, FLOOR * overall[:, None] + 1e-300)
-        parts.append(
-            (-0.5 / variance, mean / variance, -0.5 * (np.log(variance) + mean**2 / variance))
-        )
-    prior = np.log((n1 + 1.0) / (n[:, None] - n1 + 1.0))
-    both = ((n1 > 0) & (n1 < n[:, None]))[
-        :, :, None
-    ]  # a label of one value shows in its prior alone
-    square, linear, constant = (np.where(both, a - b, 0.0) for a, b in zip(*parts, strict=True))
-    return square, linear, constant, prior
+    floor = FLOOR * overall[:, None] + 1e-300
+    positive = _gaussian(n1, s1, ss1, floor)
+    negative = _gaussian(n0, s[:, None] - s1, ss[:, None] - ss1, floor)
+    two_valued = (n1 > 0) & (n1 < n[:, None])  # a label of one value shows in its prior alone
+    ratio = [
+        np.where(two_valued[:, :, None], a - b, 0.0)
+        for a, b in zip(positive, negative, strict=True)
+    ]
+    prior = np.log((n1 + 1.0) / (n0 + 1.0))
+    return ratio[0], ratio[1], ratio[2], prior
+
+
+def _gaussian(
+    count: np.ndarray, total: np.ndarray, square: np.ndarray, floor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the coefficients of z², z and 1 in the logarithm of a class's density."""
+    size = np.maximum(count, 1)[:, :, None]
+    mean = total / size
+    variance = np.maximum(square / size - mean**2, floor)
+    constant = -0.5 * (np.log(variance) + mean**2 / variance)
+    return -0.5 / variance, mean / variance, constant
 
 
 class MLNB(Linear):
@@ -283,13 +300,12 @@ class MLNB(Linear):
             best, trace = search(
                 loss, width, p["population"], p["generations"], p["seed"], engine.progress
             )
-        components, loss_trace = np.flatnonzero(best), np.array(trace)
         return self.state_of(
             engine,
             view,
             P[:, best],
-            components=components,
-            loss=loss_trace,
+            components=np.flatnonzero(best),
+            loss=np.array(trace),
             eigenvalues=values[::-1],
         )
 
@@ -302,14 +318,16 @@ def search(
     seed: int,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[np.ndarray, list[float]]:
-    """(bits of the best string, its loss after each generation)."""
+    """Return the bits of the best string, and its loss after each generation."""
     used = 0
 
     def draws(*shape: int) -> np.ndarray:
-        """Random numbers by hash of (seed, number of the draw): one sequence whatever the versions
-        of the libraries."""
+        """Draw random numbers by hash of (seed, number of the draw).
+
+        It is one sequence whatever the versions of the libraries."""
         nonlocal used
-        first, used = used, used + int(np.prod(shape))
+        first = used
+        used += int(np.prod(shape))
         return uniform(np.arange(first, used), seed).reshape(shape)
 
     population = draws(size, width) < 0.5
@@ -322,14 +340,15 @@ def search(
         best = int(np.argmin(value))
         trace.append(float(value[best]))
         pairs = (draws(2 * (size - 1), 2) * size).astype(np.int64)
-        parents = np.where(value[pairs[:, 0]] <= value[pairs[:, 1]], pairs[:, 0], pairs[:, 1])
+        first, second = pairs.T
+        parents = np.where(value[first] <= value[second], first, second)
         cut = (draws(size - 1) * (width + 1)).astype(np.int64)
         left = np.arange(width) < cut[:, None]
         children = np.where(left, population[parents[::2]], population[parents[1::2]])
         children ^= draws(*children.shape) < 1.0 / width
         children[~children.any(axis=1), 0] = True
-        fresh = loss(children)
-        population = np.concatenate([population[best : best + 1], children])
-        value = np.concatenate([value[best : best + 1], fresh])
+        survivor = slice(best, best + 1)
+        population = np.concatenate([population[survivor], children])
+        value = np.concatenate([value[survivor], loss(children)])
     best = int(np.argmin(value))
     return population[best], [*trace, float(value[best])]

@@ -102,7 +102,8 @@ class MLSI(Linear):
     def learn(self, engine: Engine, p: Values) -> State:
         view = labelled_view(engine, p["scaling"])
         with one_thread():
-            A = (1 - p["beta"]) * (view.G @ view.G) + p["beta"] * (view.C @ view.C.T)
+            beta = p["beta"]
+            A = (1 - beta) * (view.G @ view.G) + beta * (view.C @ view.C.T)
             B = view.G.copy()
             B[np.diag_indices_from(B)] += p["gamma"]
             v = len(A)
@@ -110,6 +111,8 @@ class MLSI(Linear):
             values, vectors = linalg.eigh(
                 (A + A.T) / 2, B, subset_by_index=(v - width, v - 1), check_finite=False
             )
-            values, P = values[::-1], signed(vectors[:, ::-1])
-        scores = view.expand(np.linalg.norm(P * np.sqrt(np.maximum(values, 0)), axis=1))
+            values = values[::-1]
+            P = signed(vectors[:, ::-1])
+        roots = np.sqrt(np.maximum(values, 0))
+        scores = view.expand(np.linalg.norm(P * roots, axis=1))
         return self.state_of(engine, view, P, eigenvalues=values, scores=scores)
