@@ -171,6 +171,7 @@ FILES_A_SIDE = 4  # of each
 PASSAGE = 240  # signs of a text that are shown
 ExampleRow = tuple[float, str, str]  # a file or a text: its value, its path, its passage
 Shown = tuple[str, float, str, str]  # its path, its value, its picture as a data URI, its passage
+ShownItems = list[list[list[Shown]]]  # by feature or label, and by side
 # of a feature or label by number: rows, their values, which of them
 Series = Iterator[tuple[int, "RowNames", np.ndarray, Any]]
 
@@ -214,7 +215,7 @@ class Gallery:
     reopen: Callable[[Sequence[str]], Any] | None = None
     encoder: EncodeCells | None = None
 
-    def of(self, picks: Sequence[int]) -> list[list[list[Shown]]]:
+    def of(self, picks: Sequence[int]) -> ShownItems:
         """Return for each feature the files in which it is largest and in which it is smallest.
 
         They are at most `FILES_A_SIDE` each, and none where files have no picture. Pictures are
@@ -222,7 +223,7 @@ class Gallery:
         rows = self.usable.select(PATH, FEATURES)
         return self._of(rows, partial(_of_features, picks=list(picks)), len(picks))
 
-    def of_tags(self, tags: Sequence[str], *names: str) -> list[list[list[Shown]]]:
+    def of_tags(self, tags: Sequence[str], *names: str) -> ShownItems:
         """Return for each label the files that have it with the highest and the lowest scores.
 
         `names` are columns of scored rows: their paths, labels and scores, of texts their best
@@ -230,9 +231,7 @@ class Gallery:
         series = partial(_of_tags, tags=list(tags), columns=list(names))
         return self._of(self.usable.select(*names), series, len(tags))
 
-    def _of(
-        self, rows: Any, series: Callable[[pa.RecordBatch], Series], count: int
-    ) -> list[list[list[Shown]]]:
+    def _of(self, rows: Any, series: Callable[[pa.RecordBatch], Series], count: int) -> ShownItems:
         task = partial(_ends, series=series, count=count)
         examples = rows.mapInArrow(task, "at bigint, value double, path string, passage string")
         sides: list[list[ExampleRow]] = [[] for _ in range(2 * count)]
@@ -241,7 +240,7 @@ class Gallery:
                 sides[row["at"]].append((row["value"], row["path"], row["passage"]))
         return self.shown([largest_rows(side) for side in sides], 2)
 
-    def shown(self, series: Sequence[Sequence[ExampleRow]], sides: int) -> list[list[list[Shown]]]:
+    def shown(self, series: Sequence[Sequence[ExampleRow]], sides: int) -> ShownItems:
         """Return what is shown of each feature or label, which has `sides` of the series.
 
         They are the largest values, then the largest of others' negatives, in turns. No row is on
