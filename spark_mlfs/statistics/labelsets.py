@@ -1,5 +1,6 @@
-"""The distinct labelsets, and sums over the rows of each, in one scan: the labelsets need not be
-known beforehand."""
+"""The distinct labelsets, and sums over the rows of each, in one scan.
+
+The labelsets need not be known beforehand."""
 
 from __future__ import annotations
 
@@ -21,9 +22,10 @@ from .moments import Moments, most_words, provisional_centre, row_parts, unit_of
 
 @dataclass
 class Labelsets:
-    """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows or their units of
-    weight, and their labels as CSR; `grades` those of the labels in units of 2⁻¹⁵, where labelsets
-    are told apart by them."""
+    """The distinct labelsets.
+
+    `hashes` (m,) sorted uint64, `counts` (m,) rows or their units of weight, and their labels as
+    CSR; `grades` those of the labels in units of 2⁻¹⁵, where they distinguish labelsets."""
 
     hashes: np.ndarray
     counts: np.ndarray
@@ -32,7 +34,7 @@ class Labelsets:
     grades: np.ndarray | None = None
 
     def matrix(self, q: int) -> sp.csr_matrix:
-        """(m, q) CSR of 0 and 1, or of the grades."""
+        """Return the labels as CSR of 0 and 1, or of the grades, (m, q)."""
         values = np.ones(len(self.indices), np.int8)
         if self.grades is not None:
             values = np.ldexp(self.grades.astype(np.float64), -GRADE_BITS)
@@ -43,7 +45,8 @@ class Labelsets:
 class LabelsetCounts(
     Statistic, layout="rows", divisible=False, by_labelset=True, weighted=True, graded=True
 ):
-    """The distinct labelsets of the rows whose labels are all known, and how often each occurs:
+    """The distinct labelsets of the rows whose labels are all known, and how often each occurs.
+
     `by` ``"labels"``, which are 0 and 1; of graded ones ``"support"``, the labels of a grade above
     0, or ``"grades"``, the distinct rows. State: O(labelsets)."""
 
@@ -60,43 +63,33 @@ class LabelsetCounts(
         rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
         distinct, first, code = np.unique(hashes[rows], return_index=True, return_inverse=True)
         counts = rows_by_group(rows, code, len(distinct), block.masses(profile))
-        values = (
-            block.grade_units()
-            if self.by == "grades"
-            else np.ones(len(block.label_indices), np.int64)
-        )
-        sets = sp.csr_matrix(
-            (values, block.label_indices, block.label_indptr), shape=(block.n, profile.q)
-        )[rows[first]]
-        return {"hashes": distinct, "counts": counts, **self._rows(sets)}
+        by_grades = self.by == "grades"
+        values = block.grade_units() if by_grades else np.ones(len(block.label_indices), np.int64)
+        cells = (values, block.label_indices, block.label_indptr)
+        sets = sp.csr_matrix(cells, shape=(block.n, profile.q))[rows[first]]
+        return {"hashes": distinct, "counts": counts, **self._labels_of(sets)}
 
-    def _rows(self, sets: sp.csr_matrix) -> State:
-        """The labels of the labelsets, with their grades where these tell them apart."""
+    def _labels_of(self, sets: sp.csr_matrix) -> State:
+        """Return the labels of the labelsets, with their grades where labelsets are by these."""
         state = {"indptr": sets.indptr.astype(np.int64), "indices": sets.indices.astype(np.int64)}
-        return state | ({"grades": sets.data} if self.by == "grades" else {})
+        if self.by == "grades":
+            state["grades"] = sets.data
+        return state
 
     def merge(self, left: State, right: State) -> State:
         hashes = np.concatenate([left["hashes"], right["hashes"]])
         distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        counts = np.bincount(
-            inverse, np.concatenate([left["counts"], right["counts"]]), len(distinct)
-        )  # whole, below 2⁵³
+        counts = np.concatenate([left["counts"], right["counts"]])
+        total = np.bincount(inverse, counts, len(distinct))  # whole, below 2⁵³
         width = 1 + max(int(side["indices"].max(initial=0)) for side in (left, right))
-        parts = []
+        sets = []
         for side in (left, right):
-            values = (
-                side["grades"] if self.by == "grades" else np.ones(len(side["indices"]), np.int64)
-            )
-            parts.append(
-                sp.csr_matrix(
-                    (values, side["indices"], side["indptr"]), (len(side["hashes"]), width)
-                )
-            )
-        return {
-            "hashes": distinct,
-            "counts": counts.astype(np.int64),
-            **self._rows(sp.vstack(parts, format="csr")[first]),
-        }
+            ones = np.ones(len(side["indices"]), np.int64)
+            values = side["grades"] if self.by == "grades" else ones
+            cells = (values, side["indices"], side["indptr"])
+            sets.append(sp.csr_matrix(cells, (len(side["hashes"]), width)))
+        labels = self._labels_of(sp.vstack(sets, format="csr")[first])
+        return {"hashes": distinct, "counts": total.astype(np.int64), **labels}
 
     def finish(self, state: State, profile: Profile) -> Labelsets:
         return Labelsets(
@@ -112,55 +105,53 @@ class LabelsetCounts(
 
 @dataclass
 class LabelsetSums(LabelsetCounts, quantised=True):
-    """The `Labelsets` of the known rows, by distinct rows of grades with ``by="grades"``, and the
-    `Moments` of the rows of each.
-    State: 16·m·v bytes, m labelsets; 40 where values need a second slice (without `squares` 8,
-    16)."""
+    """The `Labelsets` of the known rows, and the `Moments` of the rows of each.
+
+    With ``by="grades"`` by distinct rows of grades. State: 16·m·v bytes, m labelsets; 40 where
+    values need a second slice (without `squares` 8, 16)."""
 
     squares: bool = False
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
         state = super().partial(block, profile)
-        codes, m = np.searchsorted(state["hashes"], self.hashes(block)), len(state["hashes"])
-        unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
+        codes = np.searchsorted(state["hashes"], self.hashes(block))
+        m = len(state["hashes"])
+        unit = unit_of(profile)
+        wide = profile.n >= exact.WIDE_ROWS
         sums: State = {}
         for number, part in enumerate(row_parts(block)):
             code = codes[number * products.ROWS :][: part.n]
-            member = sp.csr_matrix((np.ones(part.n), (code, np.arange(part.n))), shape=(m, part.n))
+            cells = (np.ones(part.n), (code, np.arange(part.n)))
+            member = sp.csr_matrix(cells, shape=(m, part.n))
             coarse, fine = exact.quantised(features_of(part, profile), unit)
-            sums = exact.add(
-                sums,
-                exact.group_moments(coarse, fine, member, self.squares, wide, part.masses(profile)),
-            )
+            mass = part.masses(profile)
+            moments = exact.group_moments(coarse, fine, member, self.squares, wide, mass)
+            sums = exact.add(sums, moments)
         return state | sums
 
     def merge(self, left: State, right: State) -> State:
         out = super().merge(left, right)
         sides = []
         for side in (left, right):
-            at = np.searchsorted(out["hashes"], side["hashes"])
+            places = np.searchsorted(out["hashes"], side["hashes"])
             sums = {}
             for name in side.keys() - out.keys():
                 sums[name] = np.zeros((len(out["hashes"]), side[name].shape[1]), np.int64)
-                sums[name][at] = side[name]
+                sums[name][places] = side[name]
             sides.append(sums)
         return out | exact.add(*sides)
 
-    def finish(self, state: State, profile: Profile) -> tuple[Labelsets, Moments]:  # type: ignore[override]
-        total, square = exact.sums_of(
-            state, unit_of(profile), (len(state["hashes"]), len(profile.varying))
-        )
+    def finish(  # type: ignore[override]
+        self, state: State, profile: Profile
+    ) -> tuple[Labelsets, Moments]:
+        shape = (len(state["hashes"]), len(profile.varying))
+        total, square = exact.sums_of(state, unit_of(profile), shape)
         square = square if self.squares else np.zeros((0, 0))
-        return super().finish(state, profile), Moments(
-            provisional_centre(profile), state["counts"], total, square
-        )
+        moments = Moments(provisional_centre(profile), state["counts"], total, square)
+        return super().finish(state, profile), moments
 
     def state_bytes(self, profile: Profile) -> int:
-        sums = (
-            8
-            * most_words(profile, profile.weighted, self.squares)
-            * profile.most_labelsets
-            * len(profile.varying)
-        )
+        words = most_words(profile, profile.weighted, self.squares)
+        sums = 8 * words * profile.most_labelsets * len(profile.varying)
         return super().state_bytes(profile) + sums + envelope(10)

@@ -23,22 +23,24 @@ PARTS = 64
 
 
 def interpolate(low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """NumPy's linear interpolation between two order statistics, operation by operation, so that
-    the bits agree."""
+    """Interpolate between two order statistics as NumPy does.
+
+    Operation by operation, so that the bits agree."""
     step = high - low
     return np.where(share >= 0.5, high - step * (1 - share), low + step * share)
 
 
 def _ranks(n: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The ranks of the two order statistics a quantile lies between, and how far it is from the
-    lower one to the upper."""
+    """Return the ranks of the two order statistics that a quantile lies between.
+
+    And how far it is from the lower one to the upper."""
     rank = (n - 1) * shares
     low = np.floor(rank).astype(np.int64)
     return low, np.minimum(low + 1, n - 1), rank - low
 
 
 def exact_quantiles(x: Matrix, features: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """(len(features), len(shares)) quantiles of the columns of a matrix in memory."""
+    """Return quantiles of the columns of a matrix in memory, (len(features), len(shares))."""
     low, high, fraction = _ranks(x.shape[0], shares)
     out = np.empty((len(features), len(shares)))
     ranks = np.unique(np.concatenate([low, high]))
@@ -48,29 +50,30 @@ def exact_quantiles(x: Matrix, features: np.ndarray, shares: np.ndarray) -> np.n
             values = x[:, feature].astype(np.float64)
         else:
             values = np.zeros(x.shape[0])
-            part = slice(columns.indptr[feature], columns.indptr[feature + 1])
-            values[columns.indices[part]] = columns.data[part]
+            stored = slice(columns.indptr[feature], columns.indptr[feature + 1])
+            values[columns.indices[stored]] = columns.data[stored]
         values = np.partition(values, ranks)
         out[index] = interpolate(values[low], values[high], fraction)
     return out
 
 
 def to_key(values: np.ndarray) -> np.ndarray:
-    """Doubles as uint64 of the same order; -0.0 counts as 0.0."""
+    """Return doubles as uint64 of the same order; -0.0 counts as 0.0."""
     bits = (np.asarray(values, np.float64) + 0.0).view(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
     return np.where(bits & sign, ~bits, bits | sign)
 
 
 def from_key(keys: np.ndarray) -> np.ndarray:
-    """The inverse of `to_key`."""
+    """Return the inverse of `to_key`."""
     sign = np.uint64(1) << np.uint64(63)
     return np.where(keys & sign, keys & ~sign, ~keys).view(np.float64)
 
 
 @dataclass
 class CountsBelow(Statistic, layout="rows", graded=True):
-    """How many values of each feature lie strictly below each of its edges; (v, edges) int64.
+    """How many values of each feature lie strictly below each of its edges, (v, edges) int64.
+
     `edges` are ordered keys."""
 
     edges: np.ndarray
@@ -81,15 +84,14 @@ class CountsBelow(Statistic, layout="rows", graded=True):
         columns = block.x.tocsc() if block.sparse else None
         zero = to_key(np.zeros(1))
         for index, feature in enumerate(profile.varying):
-            stored = (
-                None
-                if columns is None
-                else columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
-            )
-            keys = np.sort(to_key(block.x[:, feature] if stored is None else stored))
+            if columns is None:
+                values = block.x[:, feature]
+            else:
+                values = columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
+            keys = np.sort(to_key(values))
             counts[index] = np.searchsorted(keys, self.edges[index], side="left")
-            if columns is not None:
-                counts[index] += (block.n - len(keys)) * (zero < self.edges[index])
+            unstored = block.n - len(keys)
+            counts[index] += unstored * (zero < self.edges[index])
         return {"counts": counts}
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
@@ -102,36 +104,40 @@ class CountsBelow(Statistic, layout="rows", graded=True):
 def bracketed_quantiles(
     profile: Profile, shares: np.ndarray, count: Callable[[CountsBelow], np.ndarray]
 ) -> np.ndarray:
-    """(v, len(shares)) quantiles of the varying features, of which each order statistic is in a
-    bracket [low, high] of keys that `count`, the result of a scan, narrows until the ends meet."""
+    """Return quantiles of the varying features, (v, len(shares)).
+
+    Each order statistic is in a bracket [low, high] of keys that `count`, the result of a scan,
+    narrows until the ends meet."""
     low_rank, high_rank, fraction = _ranks(profile.n, shares)
-    ranks, one, step = np.unique(np.concatenate([low_rank, high_rank])), np.uint64(1), 0
-    low, high = (
-        np.repeat(to_key(ends[profile.varying])[:, None], len(ranks), axis=1)
-        for ends in (profile.low, profile.high)
-    )
+    ranks = np.unique(np.concatenate([low_rank, high_rank]))
+    low = np.repeat(to_key(profile.low[profile.varying])[:, None], len(ranks), axis=1)
+    high = np.repeat(to_key(profile.high[profile.varying])[:, None], len(ranks), axis=1)
+    step = 0
     while (low != high).any():
         edges = _cuts(low, high)
-        counts, step = count(CountsBelow(edges, step)), step + 1
+        counts = count(CountsBelow(edges, step))
+        step += 1
         for r, rank in enumerate(ranks):
             above = counts > rank  # value < edge
             at_least = np.where(above, np.uint64(0), edges).max(axis=1)
             less_than = np.where(above, edges, np.uint64(2**64 - 1)).min(axis=1)
             low[:, r] = np.maximum(low[:, r], at_least)
-            high[:, r] = np.where(
-                above.any(axis=1), np.minimum(high[:, r], less_than - one), high[:, r]
-            )
-    lower, upper = (
-        from_key(low)[:, np.searchsorted(ranks, each)] for each in (low_rank, high_rank)
-    )
+            bounded = np.minimum(high[:, r], less_than - np.uint64(1))
+            high[:, r] = np.where(above.any(axis=1), bounded, high[:, r])
+    values = from_key(low)
+    lower = values[:, np.searchsorted(ranks, low_rank)]
+    upper = values[:, np.searchsorted(ranks, high_rank)]
     return interpolate(lower, upper, fraction)
 
 
 def _cuts(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(v, ranks · (PARTS - 1)) cutting keys in order: low + width·j / PARTS, in integers that
-    cannot overflow."""
-    part, rest = np.divmod(high - low, np.uint64(PARTS))
+    """Return cutting keys in order, (v, ranks · (PARTS - 1)).
+
+    They are low + width·j / PARTS, in integers that cannot overflow."""
+    quotient, remainder = np.divmod(high - low, np.uint64(PARTS))
     j = np.arange(1, PARTS, dtype=np.uint64)
-    edges = low[..., None] + part[..., None] * j + (rest[..., None] * j) // np.uint64(PARTS)
-    edges = np.maximum(edges, np.minimum(low + np.uint64(1), high)[..., None])
+    fraction = (remainder[..., None] * j) // np.uint64(PARTS)
+    edges = low[..., None] + quotient[..., None] * j + fraction
+    above_low = np.minimum(low + np.uint64(1), high)
+    edges = np.maximum(edges, above_low[..., None])
     return np.sort(edges.reshape(len(low), -1), axis=1)

@@ -1,5 +1,6 @@
-"""A sample of the labelled rows, the same on any cluster: those whose ids have the smallest seeded
-hashes."""
+"""A sample of the labelled rows, the same on any cluster.
+
+Those rows whose ids have the smallest seeded hashes."""
 
 from __future__ import annotations
 
@@ -17,15 +18,16 @@ PART = 64  # rows of a part at least, on average: smaller ones are joined
 
 
 def rows_bytes(profile: Profile, rows: int) -> int:
-    """Bytes of so many rows as parts of a state at most."""
+    """Return the most bytes of so many rows as parts of a state."""
     parts = min(rows, profile.n // PART + GROUPS)
     return profile.rows_bytes(rows) + parts * (envelope(9) + envelope(1)) + envelope(1)
 
 
 @dataclass
 class SampledRows(Statistic, layout="identified", divisible=False, graded=True):
-    """A `Block` of `count` rows (all, where there are fewer) in the order of their ids. State: the
-    rows themselves."""
+    """A `Block` of `count` rows (all, where there are fewer) in the order of their ids.
+
+    State: the rows themselves."""
 
     count: int
     seed: int = 0
@@ -41,27 +43,25 @@ class SampledRows(Statistic, layout="identified", divisible=False, graded=True):
 
     @staticmethod
     def pack(block: Block) -> State:
-        """Rows as a state: parts that lie side by side until they are too many."""
-        return (
-            {"n": block.n, "0": np.frombuffer(bytes(block.encode()), np.uint8)}
-            if block.n
-            else {"n": 0}
-        )
+        """Return rows as a state: parts that lie side by side until they are too many."""
+        if not block.n:
+            return {"n": 0}
+        return {"n": block.n, "0": np.frombuffer(bytes(block.encode()), np.uint8)}
 
     @staticmethod
     def _parts(state: State) -> list[np.ndarray]:
         return [value for name, value in state.items() if name != "n"]
 
     def _joined(self, state: State) -> Block:
-        return self._best(
-            concatenate([Block.from_state(decode(part.tobytes())) for part in self._parts(state)])
-        )
+        parts = [Block.from_state(decode(part.tobytes())) for part in self._parts(state)]
+        return self._best(concatenate(parts))
 
     def merge(self, left: State, right: State) -> State:
         parts = self._parts(left) + self._parts(right)
-        out: State = {"n": left["n"] + right["n"], **{str(i): part for i, part in enumerate(parts)}}
-        many = out["n"] > 2 * self.count or len(parts) > out["n"] // PART + GROUPS
-        return self.pack(self._joined(out)) if many else out
+        n = left["n"] + right["n"]
+        out: State = {"n": n, **{str(i): part for i, part in enumerate(parts)}}
+        too_many = n > 2 * self.count or len(parts) > n // PART + GROUPS
+        return self.pack(self._joined(out)) if too_many else out
 
     def finish(self, state: State, profile: Profile) -> Block:
         return self._joined(state) if state["n"] else Block.empty(profile.d)
@@ -72,5 +72,6 @@ class SampledRows(Statistic, layout="identified", divisible=False, graded=True):
 
 @dataclass
 class AllRows(SampledRows, weighted=True):
-    """All rows whose labels are known, of `count` rows, with the weights they have. Result and
-    state as of `SampledRows`."""
+    """All rows whose labels are known, of `count` rows, with the weights they have.
+
+    Result and state as of `SampledRows`."""
