@@ -1,5 +1,4 @@
-"""The laws every method keeps, for methods of your own: `check_method(MyMethod)` in a test of your
-package.
+"""The laws every method keeps, for methods of your own: `check_method(MyMethod)` in a test.
 
 The library's own methods pass the same checks. They run in this process, without Spark; with a
 session, once more over jobs.
@@ -28,25 +27,38 @@ from .methods import METHODS
 from .methods.base import Method, Scores
 from .params import check as check_parameters
 
-ROWS, FEATURES, LABELS = 200, 12, 4
-COPY_OF, COPY, BINARY, COUNTS, CONSTANT, ZERO = 1, 6, 7, 8, 9, 4  # columns of the example
+ROWS = 200
+FEATURES = 12
+LABELS = 4
+# columns of the example
+COPY_OF = 1
+COPY = 6
+BINARY = 7
+COUNTS = 8
+CONSTANT = 9
+ZERO = 4
 PICKS = 5  # features that a greedy method picks
 SHORTEST_REFUSAL = 30  # characters: a reason and a remedy
 
 
 def example(seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    """(x, y): copies, a binary column, small counts, two constant columns; labels from the first
-    columns."""
+    """Return (x, y): copies, a binary column, small counts, two constant columns.
+
+    Labels come from the first columns."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(ROWS, FEATURES))
-    x[:, COPY], x[:, BINARY], x[:, COUNTS] = x[:, COPY_OF], x[:, 2] > 0, rng.integers(0, 6, ROWS)
-    y = (x[:, :LABELS] + 0.6 * rng.normal(size=(ROWS, LABELS)) > 0.5).astype(float)
-    x[:, CONSTANT], x[:, ZERO] = 3.0, 0.0
+    x[:, COPY] = x[:, COPY_OF]
+    x[:, BINARY] = x[:, 2] > 0
+    x[:, COUNTS] = rng.integers(0, 6, ROWS)
+    noise = 0.6 * rng.normal(size=(ROWS, LABELS))
+    y = (x[:, :LABELS] + noise > 0.5).astype(float)
+    x[:, CONSTANT] = 3.0
+    x[:, ZERO] = 0.0
     return x, y
 
 
 def thin(x: np.ndarray) -> np.ndarray:
-    """The same with nine in ten values zero: data the sparse kernels take."""
+    """Return the same with nine in ten values zero: data the sparse kernels take."""
     x = x.copy()
     x[np.random.default_rng(2).random(x.shape) < 0.9] = 0
     x[:, COPY] = x[:, COPY_OF]
@@ -54,82 +66,95 @@ def thin(x: np.ndarray) -> np.ndarray:
 
 
 def block_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> Block:
-    """Rows as one block; labels that are NaN are unknown."""
-    known, unknown = sp.csr_matrix(y == 1), sp.csr_matrix(np.isnan(y))
-    more = (unknown.indptr, unknown.indices) if np.isnan(y).any() else (None, None)
-    return Block(
-        x, np.arange(x.shape[0]) if ids is None else ids, known.indptr, known.indices, *more
-    )
+    """Return rows as one block; labels that are NaN are unknown."""
+    ids = np.arange(x.shape[0]) if ids is None else ids
+    positive = sp.csr_matrix(y == 1)
+    labels = (positive.indptr, positive.indices)
+    if not np.isnan(y).any():
+        return Block(x, ids, *labels, None, None)
+    unknown = sp.csr_matrix(np.isnan(y))
+    return Block(x, ids, *labels, unknown.indptr, unknown.indices)
 
 
 def engine_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalEngine:
-    """An engine over the rows, without Spark: what a small run uses inside its one task."""
+    """Return an engine over the rows, without Spark, as a small run has it in its one task."""
     block = block_of(x, y, ids)
     return LocalEngine(profile_block(block, y.shape[1]), [block])
 
 
 def frame_of(spark: SparkSession, x: np.ndarray, y: np.ndarray, sparse: bool = False) -> DataFrame:
-    """The rows as a frame of id, features and labels."""
+    """Return the rows as a frame of id, features and labels."""
     from pyspark.ml.linalg import Vectors
 
     def vector(row: np.ndarray) -> Any:
         stored = [(int(j), float(row[j])) for j in np.flatnonzero(row)]
         return Vectors.sparse(len(row), stored) if sparse else Vectors.dense(row)
 
-    rows = [(i, vector(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    pairs = enumerate(zip(x, y, strict=True))
+    rows = [(i, vector(features), Vectors.dense(labels)) for i, (features, labels) in pairs]
     return spark.createDataFrame(rows, ["id", "features", "labels"])
 
 
 def rank_here(
     engine: LocalEngine, request: pipeline.Request
 ) -> tuple[np.ndarray, np.ndarray, Scores]:
-    """(all features best first, relevance of all features, what the method returned)."""
+    """Return all features, the best first, the relevance of all, and the method's scores."""
     scores = pipeline.score(engine, request)
     return *pipeline.full_ranking(scores, engine.profile), scores
 
 
 def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, scores: Scores) -> None:
-    """The rules of a ranking of relevance `values`: every feature once; they fall along it, behind
-    the picks of a greedy method, up to the 9 digits they are compared to, and ties go to the
-    smaller index; constant features get the smaller of 0 and the least and come last, by index;
-    greedy picks come first, each with its gain; the objective never rises."""
+    """Check the rules of a ranking of relevance `values`.
+
+    Every feature once; they fall along it, behind the picks of a greedy method, up to the 9 digits
+    they are compared to, and ties go to the smaller index; constant features get the smaller of 0
+    and the least and come last, by index; greedy picks come first, each with its gain; the
+    objective never rises."""
     d = profile.d
     constant = np.setdiff1d(np.arange(d), profile.varying)
+    first_constant = d - len(constant)
+    num_picks = 0 if scores.path is None else len(scores.path.picks)
     assert sorted(order) == list(range(d)), "the ranking does not hold every feature once"
-    assert np.isfinite(values).all() and np.isfinite(scores.values).all(), "a score is not finite"
-    ranked, picked = values[order], 0 if scores.path is None else len(scores.path.picks)
-    assert (np.diff(ranked[picked:]) <= 1e-8 * np.abs(ranked).max()).all(), (
-        "scores rise along the ranking"
-    )
-    assert list(order[d - len(constant) :]) == list(constant), (
+    assert np.isfinite(values).all(), "a score is not finite"
+    assert np.isfinite(scores.values).all(), "a score is not finite"
+    ranked = values[order]
+    steps = np.diff(ranked[num_picks:])
+    assert (steps <= 1e-8 * np.abs(ranked).max()).all(), "scores rise along the ranking"
+    assert list(order[first_constant:]) == list(constant), (
         "constant features do not come last, by index"
     )
-    varying = ranked[: d - len(constant)]
-    assert (values[constant] == min(0.0, varying.min())).all(), (
+    least = min(0.0, ranked[:first_constant].min())
+    assert (values[constant] == least).all(), (
         "a constant feature has another score than min(0, the least)"
     )
     if scores.path is not None:
         picks = profile.varying[scores.path.picks]
+        gains = scores.path.gains
         assert len(set(picks)) == len(picks), "a feature was picked twice"
         assert list(order[: len(picks)]) == list(picks), "picks do not come first"
-        assert np.isfinite(scores.path.gains).all() and len(scores.path.gains) == len(picks), (
-            "not every pick has its gain"
-        )
-    rest = order[picked : d - len(constant)]
-    rounded = np.array([float(f"{v:.8e}") for v in values[rest]])
+        assert np.isfinite(gains).all() and len(gains) == len(picks), "not every pick has its gain"
+    others = order[num_picks:first_constant]
+    rounded = np.array([float(f"{value:.8e}") for value in values[others]])
     tied = rounded[1:] == rounded[:-1]
-    assert (np.diff(rest)[tied] > 0).all(), "a tie does not go to the smaller index"
-    trace = np.array(scores.objective)
-    assert (np.diff(trace) <= 1e-12 * np.abs(trace).max(initial=0)).all(), "the objective rises"
-    told = scores.converged in (None, True, False) and (
-        scores.converged is not None or not len(trace)
-    )
-    assert told, "a method with an objective does not say whether it converged"
+    assert (np.diff(others)[tied] > 0).all(), "a tie does not go to the smaller index"
+    _check_objective(scores)
+
+
+def _check_objective(scores: Scores) -> None:
+    objective = np.array(scores.objective)
+    rises = np.diff(objective) > 1e-12 * np.abs(objective).max(initial=0)
+    assert not rises.any(), "the objective rises"
+    if len(objective):
+        reported = scores.converged in (True, False)
+    else:
+        reported = scores.converged in (None, True, False)
+    assert reported, "a method with an objective does not say whether it converged"
 
 
 def values_of(constraint: Any, default: Any) -> list[Any]:
-    """Some valid values of a parameter: words, both flags, the ends of a range and a little further
-    in."""
+    """Return some valid values of a parameter.
+
+    Words, both flags, the ends of a range and a little further in."""
     if hasattr(constraint, "of"):
         return [None, *values_of(constraint.inner, default)]
     if hasattr(constraint, "options"):
@@ -138,15 +163,14 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
         return [default]
     if not hasattr(constraint, "low"):
         return [True, False]
-    low = constraint.low
-    tries = [
-        low,
-        None if low is None else low + 1,
-        default,
-        None if default is None else default * 2,
-    ]
+    candidates: list[Any] = []
+    if constraint.low is None:
+        candidates += [None, None]
+    else:
+        candidates += [constraint.low, constraint.low + 1]
+    candidates += [default, None if default is None else default * 2]
     out = []
-    for value in tries:
+    for value in candidates:
         try:
             out.append(constraint.accept(value))
         except (TypeError, ValueError, OverflowError):
@@ -157,11 +181,12 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
 def check_method(
     method: type[Method], spark: SparkSession | None = None, **parameters: Any
 ) -> None:
-    """Raises `AssertionError`, saying what is wrong, where a method does not keep the library's
-    laws: a lawful ranking on dense and sparse rows, the same bits whatever the order of the rows,
-    equal scores of equal columns, columns permuted with their scores, every value of every
-    parameter accepted or refused with a reason, unknown labels used or refused; with a session, the
-    same bits in one task and over jobs on 1 and 3 partitions, and through an estimator.
+    """Raise `AssertionError`, with what is wrong, where a method breaks the library's laws.
+
+    A lawful ranking on dense and sparse rows, the same bits whatever the order of the rows, equal
+    scores of equal columns, columns permuted with their scores, every value of every parameter
+    accepted or refused with a reason, unknown labels used or refused; with a session, the same bits
+    in one task and over jobs on 1 and 3 partitions, and through an estimator.
 
     `parameters` of the method for all checks but that of the parameters: few iterations, say."""
     _check_declaration(method)
@@ -205,11 +230,10 @@ def _check_rows(request: pipeline.Request, x: Matrix, y: np.ndarray) -> None:
         "`greedy` does not say whether the method returns a path"
     )
     rows = np.random.default_rng(0).permutation(x.shape[0])
-    again = rank_here(engine_of(x[rows], y[rows], rows), request)
-    assert again[2].values.tobytes() == scores.values.tobytes(), (
-        "scores depend on the order of the rows"
-    )
-    assert list(again[0]) == list(order), "the ranking depends on the order of the rows"
+    permuted_order, _, permuted = rank_here(engine_of(x[rows], y[rows], rows), request)
+    same_scores = permuted.values.tobytes() == scores.values.tobytes()
+    assert same_scores, "scores depend on the order of the rows"
+    assert list(permuted_order) == list(order), "the ranking depends on the order of the rows"
 
 
 def _check_columns(request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> None:
@@ -217,27 +241,26 @@ def _check_columns(request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> N
         return  # a column has draws of its own
     engine = engine_of(x, y)
     order, _, scores = rank_here(engine, request)
-    at = dict(zip(engine.profile.varying, scores.values, strict=True))
-    first = (
-        scores.objective and at[COPY] == 0 <= at[COPY_OF]
-    )  # a coordinate solver gives the first of equal columns all
-    assert first or abs(at[COPY] - at[COPY_OF]) <= 1e-9 * abs(at[COPY_OF]), (
-        "a copy of a column has another score"
-    )
-    place = list(order)
-    assert place.index(COPY) > place.index(COPY_OF), "a copy comes before its original"
+    score = dict(zip(engine.profile.varying, scores.values, strict=True))
+    # a coordinate solver gives the first of equal columns all
+    all_to_first = scores.objective and score[COPY] == 0 <= score[COPY_OF]
+    equal = abs(score[COPY] - score[COPY_OF]) <= 1e-9 * abs(score[COPY_OF])
+    assert all_to_first or equal, "a copy of a column has another score"
+    places = list(order)
+    assert places.index(COPY) > places.index(COPY_OF), "a copy comes before its original"
     columns = np.random.default_rng(1).permutation(x.shape[1])
-    a, b = np.flatnonzero(columns == COPY_OF)[0], np.flatnonzero(columns == COPY)[0]
-    if a > b:
-        columns[[a, b]] = columns[[b, a]]
-    moved = engine_of(x[:, columns], y)
-    before, after = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    original = np.flatnonzero(columns == COPY_OF)[0]
+    copy = np.flatnonzero(columns == COPY)[0]
+    if original > copy:
+        columns[[original, copy]] = columns[[copy, original]]
+    permuted = engine_of(x[:, columns], y)
+    before = np.zeros(x.shape[1])
+    after = np.zeros(x.shape[1])
     before[engine.profile.varying] = scores.values
-    after[moved.profile.varying] = rank_here(moved, request)[2].values
+    after[permuted.profile.varying] = rank_here(permuted, request)[2].values
     relative = 1e-3 if scores.objective else 1e-9
-    assert np.abs(after - before[columns]).max() <= relative * np.abs(before).max(), (
-        "permuted columns have other scores"
-    )
+    largest_change = np.abs(after - before[columns]).max()
+    assert largest_change <= relative * np.abs(before).max(), "permuted columns have other scores"
 
 
 def _check_values(method: type[Method], x: np.ndarray, y: np.ndarray) -> None:
@@ -256,8 +279,9 @@ def _check_values(method: type[Method], x: np.ndarray, y: np.ndarray) -> None:
 def requests_of(
     method: type[Method], **parameters: Any
 ) -> Iterator[tuple[str, Any, pipeline.Request]]:
-    """(name, value, request): one parameter at a time, each word of a choice, the ends of a
-    range."""
+    """Yield (name, value, request), one parameter at a time.
+
+    Each word of a choice, the ends of a range."""
     for parameter in method.parameters:
         for value in values_of(parameter.constraint, parameter.default):
             yield parameter.name, value, _request(method, {**parameters, parameter.name: value})
@@ -277,14 +301,15 @@ def _check_unknown_labels(request: pipeline.Request, x: np.ndarray, y: np.ndarra
 def _check_jobs(
     spark: SparkSession, request: pipeline.Request, x: np.ndarray, y: np.ndarray
 ) -> None:
-    want = rank_here(engine_of(x, y), request)[2].values.tobytes()
+    _, _, scores = rank_here(engine_of(x, y), request)
+    expected = scores.values.tobytes()
     frame = frame_of(spark, x, y)
     for partitions, small in ((1, 0), (3, 0), (3, 1 << 40)):
         (result,) = pipeline.rank(
             frame.repartition(partitions), [request], row_id="id", small_bytes=small
         )
-        where = "one task" if small else f"jobs over {partitions} partitions"
-        assert result.scores.values.tobytes() == want, f"other scores in {where}"
+        engine = "one task" if small else f"jobs over {partitions} partitions"
+        assert result.scores.values.tobytes() == expected, f"other scores in {engine}"
 
 
 def _check_estimator(
