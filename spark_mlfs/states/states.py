@@ -5,7 +5,11 @@ over the same codes and grids. A later state is collected like the first. Featur
 their names: those of the basis in its order, then new ones by name, wherever they came from, so
 that the order of merges does not show. A feature that rows do not name is 0 in them, where features
 are sparse; where they are dense both sides must have the same. A label that rows do not name is one
-they do not have."""
+they do not have.
+
+States are added up, or taken away, by `StateSum`: it places the sums of each state among the
+features and labels of all, axis by axis, and brings them to the finest unit of weight. Axes have
+the letters of `kinds`: f features, s slots (codes but that of 0), q labels, g groups of rows."""
 
 from __future__ import annotations
 
@@ -28,6 +32,7 @@ from .engine import StateRows
 from .kinds import axes_of, describe_kind, dims_of, name_of, select_rows
 from .needs import check_available, of_pairs
 from .sums import (
+    Axis,
     LazySums,
     Places,
     added,
@@ -179,7 +184,8 @@ class States:
         """Return the sums of a kind over some features, ascending.
 
         What is not made yet is made of the range of these alone."""
-        first, last = (int(features[0]), int(features[-1]) + 1) if len(features) else (0, 0)
+        first = int(features[0]) if len(features) else 0
+        last = int(features[-1]) + 1 if len(features) else 0
         slices = self.row_slices(kind, first, last)
         if isinstance(self.sums, LazySums):
             state = self.sums.of(kind, first, last)
@@ -210,21 +216,12 @@ class States:
             "G": (groups[1:] - 1, num_groups - 1),  # without the group of all rows
         }
         if name_of(kind) == "label pairs":
-            a, b = np.triu_indices(len(labels), 1)
-            first = np.minimum(labels[a], labels[b])
-            second = np.maximum(labels[a], labels[b])
-            # pairs a < b of q labels are pairs a ≤ b − 1 of q − 1
-            places["L"] = (triangle(first, second - 1, q - 1), q * (q - 1) // 2)
+            places["L"] = _label_pair_places(labels, q)
             places["k"] = group_places(labels, q, False, False)
         if name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
             slots = self.basis.slots(kind, len(self.features))
             other_slots = other.basis.slots(kind, len(other.features))
-            if slots is other_slots:
-                slot_places = np.arange(slots[-1])
-            else:
-                starts = other_slots[features]
-                slot_places = runs(starts, starts + np.diff(slots))
-            places["s"] = (slot_places, int(other_slots[-1]))
+            places["s"] = _slot_places(slots, other_slots, features)
         return places
 
     def _positions(self, attribute: str, new: Sequence[str]) -> np.ndarray:
@@ -232,6 +229,26 @@ class States:
         names = getattr(self, attribute)
         known = len(getattr(self.basis, attribute))
         return np.concatenate([np.arange(known), known + positions_of(new, names[known:])])
+
+
+def _label_pair_places(labels: np.ndarray, q: int) -> Axis:
+    """Return where the pairs of labels go, the labels being at `labels` of q."""
+    a, b = np.triu_indices(len(labels), 1)
+    first = np.minimum(labels[a], labels[b])
+    second = np.maximum(labels[a], labels[b])
+    # pairs a < b of q labels are pairs a ≤ b − 1 of q − 1
+    return triangle(first, second - 1, q - 1), q * (q - 1) // 2
+
+
+def _slot_places(slots: np.ndarray, other_slots: np.ndarray, features: np.ndarray) -> Axis:
+    """Return where the slots of features go, the features being at `features` of the others.
+
+    (d + 1,) and (D + 1,) are where the slots of each feature begin, here and there."""
+    size = int(other_slots[-1])
+    if slots is other_slots:
+        return np.arange(size), size
+    starts = other_slots[features]
+    return runs(starts, starts + np.diff(slots)), size
 
 
 def merge(*states: States) -> States:
@@ -354,29 +371,36 @@ class StateSum(LazySums):
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
         d = len(self.total.features)
         last = d if last is None else last
-        slices = self.total.row_slices(kind, first, last)
         divisible = name_of(kind) in BY_FEATURE or last - first == d
         if kind in self._made or not divisible:
-            return select_rows(kind, self[kind], slices)
-        terms = self._terms_of(kind)
+            return select_rows(kind, self[kind], self.total.row_slices(kind, first, last))
         parts = []
         places = []
-        for states, own_places, _ in terms:
-            # features go to ascending places: those of the range are a range of the states' own
-            features = own_places["f"][0]
-            own_first = int(np.searchsorted(features, first))
-            own_last = int(np.searchsorted(features, last))
-            own_slices = states.row_slices(kind, own_first, own_last)
-            of_range = dict(own_places)
-            for axis, rows in slices.items():
-                if axis in own_places:
-                    positions = own_places[axis][0][own_slices[axis]] - rows.start
-                    of_range[axis] = (positions, rows.stop - rows.start)
-            part = states.sums_of(kind, np.arange(own_first, own_last))
-            parts.append(shifted_up(part, states.exponent - self.total.exponent))
-            places.append(of_range)
+        signs = []
+        for states, own_places, sign in self._terms_of(kind):
+            part, range_places = self._range_of(states, own_places, kind, first, last)
+            parts.append(part)
+            places.append(range_places)
+            signs.append(sign)
         graded = bool(self.total.basis.options.get("graded"))
-        return added(kind, parts, places, [sign for *_, sign in terms], graded)
+        return added(kind, parts, places, signs, graded)
+
+    def _range_of(
+        self, states: States, places: Places, kind: str, first: int, last: int
+    ) -> tuple[State, Places]:
+        """Return the sums that states have of the features first..last of all, and their places.
+
+        In the finest unit of weight."""
+        # features go to ascending places: those of the range are a range of the states' own
+        own_first, own_last = np.searchsorted(places["f"][0], (first, last)).tolist()
+        own_slices = states.row_slices(kind, own_first, own_last)
+        range_places = dict(places)
+        for axis, rows in self.total.row_slices(kind, first, last).items():
+            if axis in places:
+                positions = places[axis][0][own_slices[axis]] - rows.start
+                range_places[axis] = (positions, rows.stop - rows.start)
+        sums = states.sums_of(kind, np.arange(own_first, own_last))
+        return shifted_up(sums, states.exponent - self.total.exponent), range_places
 
 
 def _restricted(total: States, left: States, kind: str, state: State) -> State:
