@@ -4,9 +4,11 @@ The counts N(f = v, group) are what every filter starts from. A target's groups 
 rows of each label, or of each labelset (`targets`). Counts given another feature, and given the
 joint values of several, are the same operation with the groups split by these (`links`, `joint`).
 
-Sparse rows are counted by *slots*: a slot is a code of a feature other than the code of 0, and the
-row of 0 is what the slots of a feature leave of the rows of each group. Counts are int64 and exact,
-whatever the partitioning."""
+Sparse rows are counted by *slots*: a slot is a code of a feature other than the code of 0, whose
+counts are what the slots leave of the rows of each group. Counts are int64 and exact, whatever the
+partitioning.
+
+Shapes: v varying features, `width` codes (the most that a feature has), `size` groups."""
 
 from __future__ import annotations
 
@@ -42,11 +44,10 @@ Grouping = tuple[np.ndarray, np.ndarray, Target]  # rows, the groups that they a
 
 @dataclass
 class Counts:
-    """Counts (v, width, size) of every varying feature, code and group.
+    """Counts of every varying feature, code and group: what `TwoWay` comes to.
 
-    `table` is dense, or CSC (size, slots). `totals` (size,) rows of each group: what the slots of a
-    feature leave of them has its code of 0. Of the range first..last of the features where `last`
-    is given, of all of them otherwise."""
+    `table` is dense, (v, width, size), or CSC, (size, slots); `totals` (size,) are the rows of each
+    group. Of the range first..last of the features where `last` is given, of all otherwise."""
 
     coding: Coding
     totals: np.ndarray
@@ -102,9 +103,9 @@ class Counts:
         feature_of_slot = np.repeat(features, bins - 1)
         code = np.arange(first_slot, last_slot) - coding.offsets[first:last][feature_of_slot]
         code = code + (code >= zero[feature_of_slot])  # the code of 0 has no slot
-        counts = self.table[:, first_slot - start : last_slot - start].toarray().T
         out = np.zeros((last - first, coding.width, self.size), np.int64)
-        out[feature_of_slot, code] = counts
+        slots = slice(first_slot - start, last_slot - start)
+        out[feature_of_slot, code] = self.table[:, slots].toarray().T
         out[features, zero] += self.totals - out.sum(axis=1)
         return out
 
@@ -139,7 +140,7 @@ class Counts:
         bins = self.coding.bins[self.first + first : self.first + last]
         feature_of_slot = np.repeat(np.arange(last - first), bins - 1)
         rows = np.zeros(num_slots, np.int64)
-        if labels:
+        if labels:  # group 0 has the rows of each slot
             all_rows = group == 0
             rows[slot[all_rows]] = count[all_rows]
             has_label = ~all_rows
@@ -182,7 +183,10 @@ class Counts:
 def table_bytes(
     coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None
 ) -> int:
-    """Return the most bytes of the counts of the features first..last, with the groups' totals."""
+    """Return the most bytes of the counts of the features first..last, with the groups' totals.
+
+    Sparse counts are bounded by the cells of a full table, by Σ over rows of features times groups
+    that the profile knows, and by what each row can store."""
     last = len(coding.features) if last is None else last
     size = target.size
     if not coding.sparse:
