@@ -23,7 +23,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 TOPIC = 20  # words of a label
-SPARSE, DENSE, TEXT = "sparse", "dense", "text"
+SPARSE = "sparse"
+DENSE = "dense"
+TEXT = "text"
 EXPONENT = {SPARSE: 0.7, TEXT: 0.9}  # word number r has a frequency like r to the minus this
 
 

@@ -21,7 +21,9 @@ import pyarrow as pa
 
 from .meter import Meter
 
-FILES, TRAINING, DAMAGED = 20_000, 1000, 100  # one file in a hundred is damaged
+FILES = 20_000
+TRAINING = 1000
+DAMAGED = 100  # one file in so many is damaged
 SIDE, WIDTH = 64, 128  # of the encoder: pixels, numbers
 
 

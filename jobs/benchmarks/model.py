@@ -270,9 +270,8 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
         "--method",
         "mim",
     )
-    tiny, wide = (
-        command(folder / "out", *few, "--option", f"num_features={d}") for d in (20, 20_000)
-    )
+    tiny = command(folder / "out", *few, "--option", "num_features=20")
+    wide = command(folder / "out", *few, "--option", "num_features=20000")
     reads: dict[str, list[Run]] = {}
     large: list[Any] = []
     with tempfile.TemporaryDirectory() as place:
@@ -433,7 +432,9 @@ def page(
     from spark_mlfs.markup import size
 
     fitted.cache_clear()
-    profile, known, rows = of_words(n, d, q), fitted(), []
+    profile = of_words(n, d, q)
+    known = fitted()
+    rows = []
     for method, screen in (
         ("mim", None),
         ("chi2", None),

@@ -146,9 +146,11 @@ def _counted(keys: np.ndarray, t: np.ndarray) -> np.ndarray:
     labels = np.arange(keys.shape[1])
     distinct = np.flatnonzero(np.bincount(keys.ravel()))
     if len(distinct) * len(labels) > 4 * keys.size:  # scores far apart, each of few rows
-        cells = (keys + (labels << BITS)).ravel()
-        ones = np.ones(keys.size)
-        return _summed(np.array([cells, ones, t.ravel()], np.int64))
+        cells = np.empty((3, keys.size), np.int64)
+        cells[0] = (keys + (labels << BITS)).ravel()
+        cells[1] = 1
+        cells[2] = t.ravel()
+        return _summed(cells)
     # a cell is a label and the place of a key among the distinct ones: a table of all is small
     code = np.zeros(distinct[-1] + 1, np.int64)
     code[distinct] = np.arange(len(distinct))

@@ -90,11 +90,12 @@ def notebook(book: dict[str, Any]) -> str:
         for output in cell["outputs"]:
             data = output.get("data", {})
             if "image/png" in data:
-                out.append(
-                    f"![{''.join(data['text/plain']).strip('<>')}](data:image/png;base64,{data['image/png'].strip()})"
-                )
-            elif text := "".join(output.get("text", data.get("text/plain", ""))).rstrip():
-                out.append(f"```text\n{text}\n```")
+                title = "".join(data["text/plain"]).strip("<>")
+                out.append(f"![{title}](data:image/png;base64,{data['image/png'].strip()})")
+                continue
+            printed = "".join(output.get("text", data.get("text/plain", ""))).rstrip()
+            if printed:
+                out.append(f"```text\n{printed}\n```")
     return "\n\n".join(out) + "\n"
 
 
