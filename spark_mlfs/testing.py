@@ -155,11 +155,11 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
     """Return some valid values of a parameter.
 
     Words, both flags, the ends of a range and a little further in."""
-    if hasattr(constraint, "of"):
+    if hasattr(constraint, "inner"):
         return [None, *values_of(constraint.inner, default)]
     if hasattr(constraint, "options"):
         return list(constraint.options)
-    if hasattr(constraint, "what"):
+    if hasattr(constraint, "description"):
         return [default]
     if not hasattr(constraint, "low"):
         return [True, False]

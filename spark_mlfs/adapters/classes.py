@@ -1,15 +1,16 @@
-"""The estimator class of every name in a registry, made of the tables of parameters when it is
-first used."""
+"""The estimator class of every name in a registry, made of its table of parameters on demand."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+
+# the annotations of `__init__` name Sequence and Literal
+from collections.abc import Iterator, Mapping, Sequence  # noqa: F401
 from dataclasses import dataclass, field
 from importlib import import_module
 from threading import RLock
 from types import ModuleType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar  # noqa: F401
 
 from ..blocks.codec import State
 from ..classify.base import Classifier
@@ -25,45 +26,43 @@ Learner = TypeVar("Learner", Extractor, Classifier)
 
 @dataclass(frozen=True)
 class Fit(Generic[Learner]):
-    """A picklable fit of an extractor or a classifier by its checked `parameters`, and by what is
-    `further` needed."""
+    """A picklable fit of an extractor or a classifier by its checked `parameters`.
+
+    `added` are values that it needs besides, such as where each label's features begin."""
 
     learner: Learner
     parameters: Mapping[str, Any]
-    further: Mapping[str, Any] = field(default_factory=dict)
+    added: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, engine: Engine) -> tuple[State, Cost]:
-        return self.learner.fit(engine, {**self.parameters, **self.further}), engine.cost
+        return self.learner.fit(engine, {**self.parameters, **self.added}), engine.cost
 
 
 class EntryEstimator:
-    """Common part of both faces' estimators. A class is made of a registered name, ``class
-    JMISelector(SelectorEstimator, entry="jmi")``: the parameters of METHODS["jmi"] and the
-    `_common` ones become its keywords and its docstring."""
+    """Common part of both faces' estimators.
+
+    A class is made of a registered name, ``class JMISelector(SelectorEstimator, entry="jmi")``: the
+    parameters of METHODS["jmi"] and the `_common` ones, which every class of a base takes, become
+    its keywords and its docstring."""
 
     registry: ClassVar[Registry[Any]]
-    _common: ClassVar[
-        tuple[Parameter, ...]
-    ]  # that every class of the base takes besides its entry's own
+    _common: ClassVar[tuple[Parameter, ...]]
     _spelled: ClassVar[Spelling] = camel
     _example: ClassVar[str]
     entry: ClassVar[Any] = None  # a class of the registry
 
-    def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
-        super().__init_subclass__(**further)
+    def __init_subclass__(cls, entry: str | None = None, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         if entry is not None:
             cls.entry = cls.registry[entry]
             cls.__doc__ = vars(cls).get("__doc__") or docstring(cls, cls._parameters())
             cls._give_methods({cls._spelled(p): p.default for p in cls._parameters()})
         else:
-            cls.__doc__ = completed(
-                cls.__doc__, cls._common if hasattr(cls, "_common") else (), cls._spelled
-            )
+            cls.__doc__ = completed(cls.__doc__, getattr(cls, "_common", ()), cls._spelled)
 
     @classmethod
     def _give_methods(cls, known: dict[str, Any]) -> None:
-        """Write the methods that take the parameters, which are `known` by name and default, as
-        keywords."""
+        """Write the methods that take the parameters, `known` by name and default, as keywords."""
 
         def __init__(self: Any, **values: Any) -> None:
             super(cls, self).__init__()
@@ -73,16 +72,14 @@ class EntryEstimator:
 
     @classmethod
     def _add(cls, function: Any, returns: str) -> None:
-        """Add `function`, which takes any keywords, as the method that takes the parameters, unless
-        the class has its own."""
-        function.__qualname__, function.__module__ = (
-            f"{cls.__qualname__}.{function.__name__}",
-            cls.__module__,
-        )
-        function.__signature__ = made = signature(cls._parameters(), cls._spelled, returns)
-        function.__annotations__ = {
-            p.name: p.annotation for p in list(made.parameters.values())[1:]
-        } | {"return": returns}
+        """Add `function`, which takes any keywords, as a method with the parameters as keywords.
+
+        A method of the class' own stays."""
+        function.__qualname__ = f"{cls.__qualname__}.{function.__name__}"
+        function.__module__ = cls.__module__
+        function.__signature__ = signature(cls._parameters(), cls._spelled, returns)
+        _, *keywords = function.__signature__.parameters.values()  # without self
+        function.__annotations__ = {p.name: p.annotation for p in keywords} | {"return": returns}
         if function.__name__ not in vars(cls):
             setattr(cls, function.__name__, function)
 
@@ -92,11 +89,12 @@ class EntryEstimator:
 
     @classmethod
     def _parameters(cls) -> list[Parameter]:
-        """Return the entry's own parameters and the common ones; `ParameterError` where one cannot
-        be a keyword."""
-        taken = {p.camel for p in cls._common}
+        """Return the entry's own parameters and the common ones.
+
+        Raises `ParameterError` where one cannot be a keyword."""
+        common_names = {p.camel for p in cls._common}
         for p in cls.entry.parameters:
-            if not p.camel.isidentifier() or p.camel in taken:
+            if not p.camel.isidentifier() or p.camel in common_names:
                 kind = f"{cls.registry.kind} {cls.entry.name!r}"
                 raise ParameterError(
                     f"{kind} cannot have a parameter {p.name!r}: give it another name"
@@ -105,9 +103,10 @@ class EntryEstimator:
 
 
 class EstimatorClasses(Mapping[str, type]):
-    """Names of a registry and their estimator classes, ``classes["jmi"]``: of a `base` (`weighted`
-    where an entry takes row weights), called ``JMISelector`` with the `suffix`, and put into
-    `module`, where what was pickled or saved finds them."""
+    """Names of a registry and their estimator classes, ``classes["jmi"]``.
+
+    Of a `base` (`weighted` where an entry takes row weights), called ``JMISelector`` with the
+    `suffix`, and put into `module`, where what was pickled or saved finds them."""
 
     _making: ClassVar[RLock] = RLock()  # one class of a name, whichever thread asks first
 
@@ -115,7 +114,10 @@ class EstimatorClasses(Mapping[str, type]):
         self, base: type[Any], suffix: str, module: str, weighted: type[Any] | None = None
     ) -> None:
         self.registry: Registry[Any] = base.registry
-        self.base, self.suffix, self._module, self.weighted = base, suffix, module, weighted or base
+        self.base = base
+        self.suffix = suffix
+        self._module = module
+        self.weighted = weighted or base
 
     @property
     def module(self) -> ModuleType:
@@ -125,20 +127,21 @@ class EstimatorClasses(Mapping[str, type]):
         return self.registry.class_name(name) + self.suffix
 
     def of(self, name: str) -> Any:
-        """The class of an entry; `ParameterError` lists the names where there is none of this
-        one."""
+        """Return the class of an entry; for an unknown name `ParameterError` lists the names."""
         self.registry.create(name)
         return self[name]
 
     def named(self, class_name: str) -> Any:
-        """The class of that name; `AttributeError` where no entry has it."""
+        """Return the class of that name; `AttributeError` where no entry has it."""
         name = next((name for name in self.registry if self.class_name(name) == class_name), None)
         if name is None:
             raise AttributeError(f"there is no {self.registry.kind} with a class {class_name!r}")
         return self[name]
 
     def __getitem__(self, name: str) -> Any:
-        entry, class_name, module = self.registry[name], self.class_name(name), self.module
+        entry = self.registry[name]
+        class_name = self.class_name(name)
+        module = self.module
         first = next(other for other in self.registry if self.class_name(other) == class_name)
         if first != name:
             remedy = f"give the class {entry.__name__} another name"
@@ -149,9 +152,9 @@ class EstimatorClasses(Mapping[str, type]):
             known = vars(module).get(class_name)
             if known is None or known.entry is not entry:
                 base = self.weighted if getattr(entry, "weighted", False) else self.base
-                place = {"__module__": self._module}
+                attributes = {"__module__": self._module}
                 known = types.new_class(
-                    class_name, (base,), {"entry": name}, lambda body: body.update(place)
+                    class_name, (base,), {"entry": name}, lambda body: body.update(attributes)
                 )
                 setattr(module, class_name, known)
         return known

@@ -1,4 +1,4 @@
-"""Parameters as people read them: signature and docstring of an estimator class, from its tables."""
+"""Parameters as people read them: signature and docstring of an estimator class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from string import Template
-from typing import Any, Literal, TypeVar  # noqa: F401
+from typing import Any, TypeVar
 
 from ..params import (
     Choice,
@@ -42,7 +42,7 @@ _TYPES = {
 
 
 def annotation(constraint: Any) -> str:
-    """The type of what a constraint accepts."""
+    """Return the type of what a constraint accepts, as source."""
     if isinstance(constraint, Optional):
         return f"{annotation(constraint.inner)} | None"
     if isinstance(constraint, Integer) and constraint.word:
@@ -50,16 +50,17 @@ def annotation(constraint: Any) -> str:
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(repr, constraint.options))}]"
     if isinstance(constraint, NumberList):
-        return (
-            ("str | " if constraint.words else "")
-            + ("dict[str, float] | " if constraint.named else "")
-            + "Sequence[float]"
-        )
+        kinds = ["Sequence[float]"]
+        if constraint.named:
+            kinds.insert(0, "dict[str, float]")
+        if constraint.words:
+            kinds.insert(0, "str")
+        return " | ".join(kinds)
     return next(word for kind, word in _TYPES.items() if isinstance(constraint, kind))
 
 
 def literal(value: Any) -> str:
-    """A value as source; strings in double quotes."""
+    """Return a value as source; strings in double quotes."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
@@ -69,31 +70,24 @@ snake: Spelling = attrgetter("name")  # as scikit-learn
 
 
 def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str:
-    """The section "Parameters" of a docstring: each with its type, default and meaning, and what
-    values it takes."""
+    """Write the section "Parameters" of a docstring: type, default, meaning and values of each."""
     return "Parameters\n----------" + entries(parameters, spelled)
 
 
 def entries(parameters: Iterable[Parameter], spelled: Spelling) -> str:
-    """The entries of such a section, each on lines of its own."""
+    """Write the entries of such a section, each on lines of its own."""
     lines = [""]
     for p in parameters:
-        kind, innermost = annotation(p.constraint), getattr(p.constraint, "of", p.constraint)
-        if isinstance(innermost, Choice):
-            kind = kind.replace(
-                annotation(innermost), "{" + ", ".join(map(literal, innermost.options)) + "}"
-            )
-        # what the type says already is not said again
-        further = (
-            ""
-            if isinstance(innermost, Choice | Flag) or innermost is COLUMN
-            else f" ({p.constraint})"
-        )
-        lines.append(f"{spelled(p)} : {kind}, default {literal(p.default)}")
+        kind = annotation(p.constraint)
+        innermost = getattr(p.constraint, "inner", p.constraint)
         doc = camel_words(p.doc) if spelled is camel else p.doc
-        lines += textwrap.wrap(
-            doc + further, WIDTH - 8, initial_indent="    ", subsequent_indent="    "
-        )
+        if isinstance(innermost, Choice):
+            options = ", ".join(map(literal, innermost.options))
+            kind = kind.replace(annotation(innermost), f"{{{options}}}")
+        elif not isinstance(innermost, Flag) and innermost is not COLUMN:
+            doc += f" ({p.constraint})"  # the type does not say it
+        lines.append(f"{spelled(p)} : {kind}, default {literal(p.default)}")
+        lines += textwrap.wrap(doc, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines)
 
 
@@ -101,28 +95,31 @@ def entries(parameters: Iterable[Parameter], spelled: Spelling) -> str:
 # classifier learns their tags
 ROWS = """\
 >>> import pandas as pd
->>> X = pd.DataFrame({"goal": [2, 2, 0, 0] * 7, "vote": [0, 2, 2, 0] * 7, "day": [0, 1, 1, 0, 1, 0, 0] * 4})
+>>> X = pd.DataFrame({"goal": [2, 2, 0, 0] * 7, "vote": [0, 2, 2, 0] * 7, \
+"day": [0, 1, 1, 0, 1, 0, 0] * 4})
 >>> tags = [["sport"], ["politics", "sport"], ["politics"], []] * 7
 """
 
 
 def docstring(cls: type[Any], parameters: Iterable[Parameter]) -> str:
-    """Return the docstring of an estimator class with these of its parameters, and with the example
-    of its base if the entry is the package's own: ``$name`` is the class, the rest what the entry
-    has in its place."""
-    entry, spelled = cls.entry, cls._spelled
-    said = f"{cls.registry.kind.capitalize()} {entry.name!r}, documented in ``{entry.__module__}``."
+    """Write the docstring of an estimator class with these of its parameters.
+
+    With the example of its base if the entry is the package's own: ``$name`` is the class, the rest
+    what the entry has in its place."""
+    entry = cls.entry
+    spelled = cls._spelled
+    kind = cls.registry.kind.capitalize()
     parts = [
         entry.summary(),
-        f"{said} Source: {entry.source.rstrip('.')}.",
+        f"{kind} {entry.name!r}, documented in ``{entry.__module__}``. "
+        f"Source: {entry.source.rstrip('.')}.",
         described(parameters, spelled),
     ]
     if entry.__module__.startswith("spark_mlfs."):
-        filled = {"name": cls.__name__, "settings": "", **dict(entry.example)}
-        filled["settings"] = (
-            camel_words(filled["settings"]) if spelled is camel else filled["settings"]
-        )
-        parts.append(Template(cls._example).substitute(filled))
+        words = {"name": cls.__name__, "settings": "", **dict(entry.example)}
+        if spelled is camel:
+            words["settings"] = camel_words(words["settings"])
+        parts.append(Template(cls._example).substitute(words))
     return textwrap.indent("\n\n".join(parts), "    ").lstrip() + "\n    "
 
 
@@ -146,28 +143,29 @@ def signature(
 def takes_settings(
     settings: Sequence[Parameter], nothing_else: bool = False
 ) -> Callable[[Function], Function]:
-    """Return a decorator of a function whose last argument, ``**parameters``, takes `settings`, so
-    that `help` tells them."""
+    """Return a decorator of a function whose last argument, ``**parameters``, takes `settings`.
 
-    def tell(function: Any) -> Any:
-        written = inspect.signature(function)
-        *own, rest = written.parameters.values()
-        made = [*own, *keywords(settings, snake), *([] if nothing_else else [rest])]
-        function.__signature__, function.__doc__ = (
-            written.replace(parameters=made),
-            completed(function.__doc__, settings, snake),
-        )
+    `help` shows them as keywords."""
+
+    def with_settings(function: Any) -> Any:
+        signature = inspect.signature(function)
+        *named, variable = signature.parameters.values()
+        parameters = [*named, *keywords(settings, snake)]
+        if not nothing_else:
+            parameters.append(variable)
+        function.__signature__ = signature.replace(parameters=parameters)
+        function.__doc__ = completed(function.__doc__, settings, snake)
         return function
 
-    return tell
+    return with_settings
 
 
 def completed(doc: str | None, parameters: Iterable[Parameter], spelled: Spelling) -> str | None:
-    """Return a docstring, if it has a section of parameters, with those that it does not name,
-    before what it raises."""
+    """Add the parameters that a docstring does not name, before what it raises.
+
+    A docstring without a section of parameters stays as it is."""
     if doc is None or "Parameters\n" not in doc:
         return doc
-    new = [p for p in parameters if not re.search(rf"\b{spelled(p)}\b", doc)]
-    return doc.replace(
-        "\n\n    Raises", textwrap.indent(entries(new, spelled), "    ") + "\n\n    Raises", 1
-    )
+    absent = [p for p in parameters if not re.search(rf"\b{spelled(p)}\b", doc)]
+    added = textwrap.indent(entries(absent, spelled), "    ")
+    return doc.replace("\n\n    Raises", added + "\n\n    Raises", 1)

@@ -12,9 +12,11 @@ def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, m
     include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None, penalties: Any = None,
     budget: float | None = None, memory_bytes: int | None = None, graded_labels: bool = False, grade_range: Any = None,
     label_cuts: Any = None, missing: Literal['error', 'mean', 'zero', 'drop'] = "error", **parameters: Any) -> pd.DataFrame:
-    """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name,
-    score and relevance, best first. No Spark. Of a greedy method score is the gain at the pick and
-    relevance what the feature is worth alone; of others both are the method's score.
+    """Rank the features of a table by a method and return the `k` best, without Spark.
+
+    A pandas frame of rank (from 1), index, name, score and relevance, best first. Of a greedy
+    method score is the gain at the pick and relevance what the feature is worth alone; of others
+    both are the method's score.
 
     Parameters
     ----------

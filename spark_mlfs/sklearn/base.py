@@ -1,4 +1,4 @@
-"""The common part of the scikit-learn estimators: what a fit is told, and what it reads."""
+"""The common part of the scikit-learn estimators: parameters, and the rows that are read."""
 
 from __future__ import annotations
 
@@ -55,25 +55,28 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         return tags
 
     def _own_parameters(self) -> dict[str, Any]:
-        given = {p.name: getattr(self, p.name) for p in self.entry.parameters}
-        return spec.check(self.entry.parameters, given, f"{self.registry.kind} {self.entry.name!r}")
+        values = {p.name: getattr(self, p.name) for p in self.entry.parameters}
+        owner = f"{self.registry.kind} {self.entry.name!r}"
+        return spec.check(self.entry.parameters, values, owner)
 
     def _hold(
         self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None, codes: bool = False
     ) -> tuple[InMemoryDataset, Labelled]:
-        """The training rows and their labels, and what scikit-learn notes of them:
+        """Pack the training rows and their labels, and note what scikit-learn notes of them.
+
         `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
-        held, labels = pack_arrays(X, y, weights, grades, missing=self.missing, codes=codes)
-        self.categories_ = held.categories
-        self.fill_ = fill_values(held.fitted, held.profile.d)
+        rows, labels = pack_arrays(X, y, weights, grades, missing=self.missing, codes=codes)
+        self.categories_ = rows.categories
+        self.fill_ = fill_values(rows.fitted, rows.profile.d)
         note_features(self, X, reset=True)
-        self.label_names_ = np.array(held.label_names, object)
-        return held, labels
+        self.label_names_ = np.array(rows.label_names, object)
+        return rows, labels
 
     def _rows(self, X: Any) -> Matrix:
-        """Rows like those of the training as float64, dense or CSR; `DataError` for what is no
-        finite number."""
+        """Return rows like those of the training as float64, dense or CSR.
+
+        Raises `DataError` for what is no finite number."""
         check_is_fitted(self)
         if self.categories_ is not None:  # whose places are those of training
             note_features(self, X, reset=False)
@@ -85,8 +88,9 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
 
 
 def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
-    """Notes names and number of the features on the estimator, or compares with what was noted, as
-    scikit-learn does."""
+    """Note names and number of the features on the estimator, or compare with the noted ones.
+
+    As scikit-learn does."""
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # before scikit-learn 1.6

@@ -1,4 +1,4 @@
-"""Encoders of files in memory or on this machine: a class for each in `sklearn.encoder_classes`."""
+"""Encoders of files in memory or on this machine; the classes are in `sklearn.encoder_classes`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ ON_ERROR = Parameter(
 
 
 class EncoderOfFiles(TransformerMixin, ArrayEstimator):
-    """Common part of the encoders. X is a list of paths, or of the files' contents as bytes; of a
-    model of token ids or texts a list of these.
+    """Common part of the encoders.
+
+    X is a list of paths, or of the files' contents as bytes; of a model of token ids or texts a
+    list of these.
 
     Attributes after transform
     --------------------------
@@ -49,15 +51,15 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         return tags
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Learn nothing; of a model's file keep the content, so that it is pickled with the
-        estimator."""
-        self.state_ = None  # what it names is read anew
+        """Learn nothing; keep the content of a model's file, to be pickled with the estimator."""
+        self.state_ = None  # the file is read anew
         self.state_ = self._encoder().state
         return self
 
     def pruned(self, names: Sequence[str]) -> Self:
-        """A fitted encoder that computes only the numbers of these names, in that order;
-        `ParameterError` where its last layer is not linear."""
+        """Return a fitted encoder that computes only the numbers of these names, in that order.
+
+        Raises `ParameterError` where its last layer is not linear."""
         cut: Self = clone(self)
         cut.state_ = self._encoder().pruned(names).state
         return cut
@@ -69,53 +71,64 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
 
     @spelled_by(in_arrays)
     def transform(self, X: Any) -> np.ndarray:
-        """(files, width) the features of files, by path or as bytes."""
+        """Return the features (files, width) of files, by path or as bytes."""
         encoder = self._encoder()
         if isinstance(X, (str, bytes, PurePath)):
             raise ParameterError("give a list of paths, or of the files' contents as bytes")
-        task, kind = encoder.open(), _CELLS.get(encoder.encoder.takes(encoder.parameters))
+        task = encoder.open()
+        kind = _CELLS.get(encoder.encoder.takes(encoder.parameters))
         out: list[np.ndarray] = [np.empty((0, len(encoder.names)))]
         reasons: list[str | None] = []
         files = iter(X)
-        while some := list(itertools.islice(files, AT_ONCE)):
-            cells, known = zip(
-                *((_content(file) if kind is None else (file, None)) for file in some), strict=True
-            )
-            try:
-                given = pa.array(cells, kind or pa.binary(), from_pandas=True)
-            except (pa.ArrowException, TypeError) as error:
-                said = " ".join(str(error).split())[:120]
-                what = "text" if kind == pa.string() else "list of token ids"
-                raise ParameterError(f"X holds what is no {what} ({said})") from None
-            values, found = task(given, pa.array(known, pa.string()))
-            wrong = next((i for i, reason in enumerate(found) if reason.is_valid), None)
+        while True:
+            batch = list(itertools.islice(files, AT_ONCE))
+            if not batch:
+                break
+            values, found_reasons = task(*_cells(batch, kind))
+            wrong = next((i for i, reason in enumerate(found_reasons) if reason.is_valid), None)
             if wrong is not None and self.on_error == "refuse":
-                by_path = kind is None and not isinstance(some[wrong], bytes)
-                called = str(some[wrong]) if by_path else f"row {len(reasons) + wrong}"
-                raise DataError(f"{called}: {found[wrong]}; leave it out, or give on_error='zero'")
+                by_path = kind is None and not isinstance(batch[wrong], bytes)
+                row = str(batch[wrong]) if by_path else f"row {len(reasons) + wrong}"
+                reason = found_reasons[wrong]
+                raise DataError(f"{row}: {reason}; leave it out, or give on_error='zero'")
             out.append(values)
-            reasons += found.to_pylist()
+            reasons += found_reasons.to_pylist()
         self.reasons_ = reasons
         return np.concatenate(out)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the features."""
+        """Return the names of the features."""
         return np.array(self._encoder().names, object)
 
     @spelled_by(in_arrays)
     def _encoder(self) -> EncodeCells:
         ON_ERROR.accept(self.on_error)
-        return EncodeCells.of(
-            self.entry.name, self._own_parameters(), getattr(self, "state_", None), "the estimator"
-        )
+        state = getattr(self, "state_", None)
+        return EncodeCells.of(self.entry.name, self._own_parameters(), state, "the estimator")
 
 
 AT_ONCE = 64  # files in memory
 _CELLS = {"tokens": pa.list_(pa.int64()), "text": pa.string()}
 
 
+def _cells(batch: Sequence[Any], kind: pa.DataType | None) -> tuple[pa.Array, pa.Array]:
+    """Return contents of files, or cells of a kind, and why one cannot be read."""
+    if kind is None:
+        contents, reasons = zip(*map(_content, batch), strict=True)
+    else:
+        contents = tuple(batch)
+        reasons = (None,) * len(batch)
+    try:
+        cells = pa.array(contents, kind or pa.binary(), from_pandas=True)
+    except (pa.ArrowException, TypeError) as error:
+        reason = " ".join(str(error).split())[:120]
+        noun = "text" if kind == pa.string() else "list of token ids"
+        raise ParameterError(f"X holds what is no {noun} ({reason})") from None
+    return cells, pa.array(reasons, pa.string())
+
+
 def _content(file: Any) -> tuple[bytes | None, str | None]:
-    """The content of a file, or why it cannot be read."""
+    """Return the content of a file, or why it cannot be read."""
     if isinstance(file, bytes):
         return file, None
     if not isinstance(file, (str, PurePath)):

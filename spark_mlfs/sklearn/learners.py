@@ -1,5 +1,6 @@
-"""Extractors and classifiers of tables in memory: a class for each in `sklearn.extractor_classes`
-and `.classifier_classes`."""
+"""Extractors and classifiers of tables in memory.
+
+A class for each is in `sklearn.extractor_classes` and `.classifier_classes`."""
 
 from __future__ import annotations
 
@@ -36,12 +37,13 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
     """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
 
     @spelled_by(in_arrays)
-    def _learn(self, X: Any, y: Any, further: Mapping[str, Any]) -> Labelled:
+    def _learn(self, X: Any, y: Any, added: Mapping[str, Any]) -> Labelled:
         parameters = self._own_parameters()
-        held, labels = self._hold(X, y)
+        rows, labels = self._hold(X, y)
         memory = memory_of(self.memory_bytes)
-        fit, budgets = Fit(self.entry(), parameters, further), Budgets(driver=memory, worker=memory)
-        self.state_: State = pipeline.compute(held, fit, None, budgets)[0]
+        budgets = Budgets(driver=memory, worker=memory)
+        fit = Fit(self.entry(), parameters, added)
+        self.state_: State = pipeline.compute(rows, fit, None, budgets)[0]
         if "max_iter" in parameters:
             self.n_iter_ = int(np.max(self.state_.get("iterations", 1), initial=1))
         return labels
@@ -61,19 +63,22 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
     n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
     registry = EXTRACTORS
-    _example = f"""{ROWS}>>> from sklearn.pipeline import make_pipeline
->>> from spark_mlfs.sklearn import $name, MLkNNClassifier
->>> make_pipeline($name($settings), MLkNNClassifier(k=3)).fit(X, tags).predict(X[:2]).tolist()  # politics, sport
-[[0, 1], [1, 1]]"""
+    _example = (
+        f"{ROWS}>>> from sklearn.pipeline import make_pipeline\n"
+        ">>> from spark_mlfs.sklearn import $name, MLkNNClassifier\n"
+        ">>> make_pipeline($name($settings), MLkNNClassifier(k=3)).fit(X, tags)"
+        ".predict(X[:2]).tolist()  # politics, sport\n"
+        "[[0, 1], [1, 1]]"
+    )
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learns from X (n, d) and its labels y, given as to a selector."""
+        """Learn from X (n, d) and its labels y, in any form that a selector takes."""
         self._learn(X, y, {})
         self.label_slices_ = np.array(label_slices(self.state_), np.int64)
         return self
 
     def transform(self, X: Any) -> np.ndarray | pd.DataFrame:
-        """(rows, width) the extracted features of rows X."""
+        """Return the extracted features (rows, width) of rows X."""
         x = self._rows(X)
         with one_thread():
             out = np.asarray(self.entry().project(self.state_, scaled(self.state_, x)))
@@ -83,11 +88,10 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the extracted features."""
+        """Return the names of the extracted features."""
         check_is_fitted(self)
-        return np.array(
-            self.entry().names(self.state_, [str(name) for name in self.label_names_]), object
-        )
+        label_names = [str(name) for name in self.label_names_]
+        return np.array(self.entry().names(self.state_, label_names), object)
 
 
 EXTRACTING = EstimatorClasses(ExtractorOfArrays, "Extractor", f"{__package__}.extractor_classes")
@@ -98,9 +102,11 @@ def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
 
 
 class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
-    """Common part of the classifiers. `predict` gives an indicator matrix, or where y gave one
-    class a row, classes: the one that scores best. Scores are probabilities (`predict_proba`) or
-    decision values (`decision_function`), as the classifier has them.
+    """Common part of the classifiers.
+
+    `predict` gives an indicator matrix, or where y gave one class a row, classes: the one that
+    scores best. Scores are probabilities (`predict_proba`) or decision values
+    (`decision_function`), as the classifier has them.
 
     Attributes of a fitted one
     --------------------------
@@ -119,18 +125,19 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return tags
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learns from X (n, d) and its labels y, given as to a selector."""
-        further: dict[str, Any] = {}
-        if self._own_parameters().get(
-            "label_specific"
-        ):  # an extractor's frame tells where each label's features begin
-            if (slices := getattr(X, "attrs", {}).get(SLICES)) is None:
+        """Learn from X (n, d) and its labels y, in any form that a selector takes."""
+        added: dict[str, Any] = {}
+        if self._own_parameters().get("label_specific"):
+            # the attributes of an extractor's frame say where each label's features begin
+            slices = getattr(X, "attrs", {}).get(SLICES)
+            if slices is None:
                 raise ParameterError(
-                    "label_specific needs features made label by label, and X does not say whose they are: put LIFTExtractor or "
-                    'LIFTRSMExtractor in front, with set_output(transform="pandas")'
+                    "label_specific needs features made label by label, and X does not say whose "
+                    "they are: put LIFTExtractor or LIFTRSMExtractor in front, with "
+                    'set_output(transform="pandas")'
                 )
-            further["slices"] = list(slices)
-        labels = self._learn(X, y, further)
+            added["slices"] = list(slices)
+        labels = self._learn(X, y, added)
         self.single_ = labels.classes is not None
         self.classes_: Any = labels.classes if self.single_ else np.arange(len(labels.names))
         return self
@@ -142,15 +149,17 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
             return labels, scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """(rows, q) 0/1 labels of rows X, or (rows,) classes."""
+        """Return the 0/1 labels (rows, q) of rows X, or classes (rows,)."""
         labels, scores = self._predicted(X)
         return self.classes_[np.argmax(scores, axis=1)] if self.single_ else labels.astype(np.int64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of the rows that are predicted whole; y as `fit` takes it, the columns
-        of a frame
-        by name. Rows without known tags do not count."""
-        y, sample_weight = aligned(y, X, "y"), aligned(sample_weight, X, "sample_weight")
+        """Return the share of the rows whose labels are all predicted.
+
+        y as `fit` takes it, the columns of a frame by name. Rows without known tags do not
+        count."""
+        y = aligned(y, X, "y")
+        sample_weight = aligned(sample_weight, X, "sample_weight")
         if kind_of(y) and set(y.columns) == set(self.label_names_):
             y = y[list(self.label_names_)]
         if self.single_ or not are_tags(y):
@@ -158,35 +167,36 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         place = {name: j for j, name in enumerate(self.label_names_)}
         known = np.array([isinstance(cell, COLLECTIONS) for cell in y])
         truth = [
-            frozenset(place.get(tag, -1) for tag in cell) if use else None
-            for cell, use in zip(y, known, strict=True)
+            frozenset(place.get(tag, -1) for tag in cell) if is_known else None
+            for cell, is_known in zip(y, known, strict=True)
         ]
         right = [
-            frozenset(np.flatnonzero(row).tolist()) == true
-            for row, true in zip(self.predict(X), truth, strict=True)
+            frozenset(np.flatnonzero(row).tolist()) == labels
+            for row, labels in zip(self.predict(X), truth, strict=True)
         ]
-        return float(
-            np.average(
-                right, weights=known * (1 if sample_weight is None else np.asarray(sample_weight))
-            )
-        )
+        weights = known * 1
+        if sample_weight is not None:
+            weights = known * np.asarray(sample_weight)
+        return float(np.average(right, weights=weights))
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(rows, q) probability of each label; of one class a row they add up to 1."""
+        """Return the probability (rows, q) of each label; of one class a row they add up to 1."""
         scores = self._predicted(X)[1]
-        if not self.single_:
-            return np.asarray(
-                scores.clip(np.finfo(float).eps, 1 - np.finfo(float).eps)
-            )  # scikit-learn wants them inside (0, 1)
+        if not self.single_:  # scikit-learn wants them inside (0, 1)
+            tiny = np.finfo(float).eps
+            return np.asarray(scores.clip(tiny, 1 - tiny))
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
 
     @available_if(lambda estimator: not _gives_probabilities(estimator))
     def decision_function(self, X: Any) -> np.ndarray:
-        """(rows, q) decision value of each label, (rows,) of the second of two classes."""
+        """Return the decision value (rows, q) of each label, (rows,) of the second of two
+        classes."""
         scores = self._predicted(X)[1]
-        return scores[:, 1] - scores[:, 0] if self.single_ and scores.shape[1] == 2 else scores
+        if self.single_ and scores.shape[1] == 2:
+            scores = scores[:, 1] - scores[:, 0]
+        return scores
 
 
 CLASSIFYING = EstimatorClasses(

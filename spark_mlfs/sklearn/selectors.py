@@ -77,8 +77,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         return self.entry.name, self._own_parameters()
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0,
-        1 and NaN (unknown), one class a row, or a list of tags a row."""
+        """Rank the features of X (n, d) by the labels y.
+
+        An indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one class a row, or a list of
+        tags a row."""
         return self._fit(X, y, None)
 
     @spelled_by(in_arrays)
@@ -86,26 +88,24 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         settings = {
             p.name: getattr(self, p.name) for p in (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING)
         }
-        request = request_of(
-            *self._named(), settings
-        )  # what is wrong is told before any row is read
-        held, _ = self._hold(
-            X, y, weights, grades_of(settings, request, weights is not None), request.takes_codes
-        )
-        result = selected(held, request, self.memory_bytes)
+        method, parameters = self._named()
+        request = request_of(method, parameters, settings)  # before any row is read
+        grades = grades_of(settings, request, weights is not None)
+        rows, _ = self._hold(X, y, weights, grades, request.takes_codes)
+        result = selected(rows, request, self.memory_bytes)
         if result.why_none is not None:
             warnings.warn(result.why_none, stacklevel=2)
         self.ranking_ = result.ranking
-        self.scores_, self.relevance_ = np.full((2, held.profile.d), np.nan)
-        for column, values in (("score", self.scores_), ("relevance", self.relevance_)):
-            values[result.ranking["index"]] = result.ranking[column]
+        index = result.ranking["index"]
+        self.scores_ = np.full(rows.profile.d, np.nan)
+        self.scores_[index] = result.ranking["score"]
+        self.relevance_ = np.full(rows.profile.d, np.nan)
+        self.relevance_[index] = result.ranking["relevance"]
         self.selected_ = result.kept["index"].to_numpy()
         self.gains_ = np.array(result.gains)
         self.details_ = result.scores.summary_details
-        self.objective_, self.converged_ = (
-            np.array(result.scores.objective),
-            result.scores.converged,
-        )
+        self.objective_ = np.array(result.scores.objective)
+        self.converged_ = result.scores.converged
         if "max_iter" in request.parameters:
             self.n_iter_ = max(1, len(self.objective_))
         return self
@@ -116,66 +116,62 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         return self.details_
 
     def get_support(self, indices: bool = False) -> np.ndarray:
-        """(d,) which features are kept, or with `indices` their places, ascending."""
+        """Return a (d,) mask of the kept features, or with `indices` their places, ascending."""
         check_is_fitted(self)
+        columns = self.selected_
+        if self.categories_ is not None:
+            columns = self.categories_.sources[columns]
         mask = np.zeros(self.n_features_in_, bool)
-        mask[
-            self.selected_ if self.categories_ is None else self.categories_.sources[self.selected_]
-        ] = True
+        mask[columns] = True
         return np.flatnonzero(mask) if indices else mask
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
-        """The first `most` kept features' relevance as bars, the scores of picks as marks;
-        matplotlib's axes."""
+        """Draw the relevance of the first `most` kept features as bars, the scores of picks as
+        marks.
+
+        Returns matplotlib's axes."""
         check_is_fitted(self)
-        kept = self.ranking_[self.ranking_["index"].isin(self.selected_)]
-        title = f"{self._named()[0]}: {len(kept)} of {len(self.ranking_)} features"
-        return glance.plot(title, kept, self.gains_, most, ax)
+        selection = self.ranking_[self.ranking_["index"].isin(self.selected_)]
+        title = f"{self._named()[0]}: {len(selection)} of {len(self.ranking_)} features"
+        return glance.plot(title, selection, self.gains_, most, ax)
 
     def transform(self, X: Any) -> Any:
-        """The kept columns of X, in the order of their places; missing values are filled as in
-        training, others may be there."""
+        """Return the kept columns of X, in the order of their places.
+
+        Missing values are filled as in training; in other columns they may be there."""
         check_is_fitted(self)
         kind_of(X)  # which refuses a lazy frame
-        finite = (
-            "ensure_all_finite"
-            if "ensure_all_finite" in signature(check_array).parameters
-            else "force_all_finite"
-        )
-        kept = np.sort(self.selected_)
+        columns = np.sort(self.selected_)
         if self.categories_ is None:
-            x = check_array(
-                X, accept_sparse="csr", **{finite: False}
-            )  # as it was called before scikit-learn 1.6
+            known = signature(check_array).parameters
+            # the second name is that of scikit-learn before 1.6
+            finite = "ensure_all_finite" if "ensure_all_finite" in known else "force_all_finite"
+            x = check_array(X, accept_sparse="csr", **{finite: False})
             note_features(self, X, reset=False)
             names = list(getattr(self, "feature_names_in_", ()))
         else:
             note_features(self, X, reset=False)
-            x, names = (
-                features_of(X, self.categories_)[0].astype(np.float64),
-                self.categories_.names,
-            )
+            x = features_of(X, self.categories_)[0].astype(np.float64)
+            names = self.categories_.names
         if self.missing == "error":
             wrong_value(x, names)
-        out = x[:, kept]
-        out = filled(out, None if self.fill_ is None else self.fill_[kept]).astype(
-            out.dtype, copy=False
-        )
-        wrong_value(out, [names[place] for place in kept] if names else None)
+        out = x[:, columns]
+        fill = None if self.fill_ is None else self.fill_[columns]
+        out = filled(out, fill).astype(out.dtype, copy=False)
+        column_names = [names[place] for place in columns] if names else None
+        wrong_value(out, column_names)
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the kept features, in the order of their places: those of the training data, or
-        `input_features`."""
+        """Return the names of the kept features, in the order of their places.
+
+        Those of the training data, or `input_features`."""
         from sklearn.utils.validation import _check_feature_names_in
 
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
-        names = (
-            names
-            if self.categories_ is None
-            else replace(self.categories_, columns=[*map(str, names)]).names
-        )
+        if self.categories_ is not None:
+            names = replace(self.categories_, columns=[*map(str, names)]).names
         out: np.ndarray = np.asarray(names, object)[np.sort(self.selected_)]
         return out
 
@@ -187,9 +183,10 @@ class WeightedSelectorOfArrays(SelectorOfArrays):
     """Common part of the selectors whose method takes row weights."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0,
-        1 and NaN (unknown), one class a row, or a list of tags a row. `sample_weight` (n,), numbers
-        of 0 or more: a row of weight 2 counts as two."""
+        """Rank the features of X (n, d) by the labels y.
+
+        An indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one class a row, or a list of
+        tags a row. `sample_weight` (n,), numbers of 0 or more: a row of weight 2 counts as two."""
         return self._fit(X, y, sample_weight)
 
 
@@ -203,24 +200,29 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
     method_params : dict | None, default None
         the method's own parameters, such as {"num_bins": 10}
     selection_mode, num_top_features, percentile, fpr, fdr, fwe, combination, stability_threshold,
-        selection_seed how many features to keep, or which are worth keeping: as in `JMISelector`
+            selection_seed
+        how many features to keep, or which are worth keeping: as in `JMISelector`
     screen : str | None, default None
         filter that runs first, the method on its best, such as "chi2:10000"
-    include, exclude : list[str | int] | None, default None features that are picked first, and
-        features that never are: names, patterns such as "title_*", or places from 0
+    include, exclude : list[str | int] | None, default None
+        features that are picked first, and features that never are: names, patterns such as
+        "title_*", or places from 0
     groups : dict[str, list[str | int]] | None, default None
         features that are picked or left together
     costs, budget : dict[str, float] | list[float] | None, float | None, default None
         what features cost by name or pattern, and what the selection may cost
     penalties : dict[str, float] | list[float] | None, default None
         what features' penalties are multiplied by, by name or pattern; 0: never shrunk away
-    graded_labels, grade_range, label_cuts : bool, default False, and two lists of numbers, default
-        None whether labels are grades, what these go from and to, and from which on a label is
+    graded_labels, grade_range, label_cuts : bool, default False, and two lists of numbers,
+            default None
+        whether labels are grades, what these go from and to, and from which on a label is
         positive: as in `rank`
-    missing : {"error", "mean", "zero", "drop"}, default "error" what a missing value (NaN) in X
-        becomes (`spark_mlfs.kernels.missing`); `transform` fills as `fit` did, with its means
-    memory_bytes : int | None, default None bytes that rows and statistics may take together; None:
-        three quarters of this machine's memory
+    missing : {"error", "mean", "zero", "drop"}, default "error"
+        what a missing value (NaN) in X becomes (`spark_mlfs.kernels.missing`); `transform` fills as
+        `fit` did, with its means
+    memory_bytes : int | None, default None
+        bytes that rows and statistics may take together; None: three quarters of this machine's
+        memory
 
     Raises `DataError` for data that cannot be used, `ParameterError` for a wrong parameter,
     `BudgetError` where the memory does not suffice.
@@ -239,7 +241,8 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         method_params: Mapping[str, Any] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        self.method, self.method_params = method, method_params
+        self.method = method
+        self.method_params = method_params
         self._take(dict(settings), {p.name: p.default for p in self._common})
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
