@@ -1,5 +1,6 @@
-"""The contract of a classifier: parameters, a fit on an engine that gives a state of arrays, and a
-NumPy prediction from it.
+"""The contract of a classifier: parameters, a fit on an engine, and a NumPy prediction.
+
+A fit gives a state of arrays, from which rows are predicted.
 
 The pyspark.ml classes (`ml.learners`), saving, names, jobs and checks are the base's business, as
 for methods."""
@@ -33,12 +34,13 @@ class Classifier(Entry):
         raise NotImplementedError
 
     def by_label(self, p: Values) -> bool:
-        """Whether the labels are trained apart from each other, so that they may be trained side by
-        side."""
+        """Return whether the labels are trained apart from each other.
+
+        They may be trained side by side then."""
         return False
 
     def probabilities(self, p: Values) -> bool:
-        """Whether the scores are in [0, 1], a label being predicted from about one half."""
+        """Return whether the scores are in [0, 1], a label being predicted from about one half."""
         return False
 
     def predictor(self, state: State) -> Predictor:
@@ -64,21 +66,20 @@ class Predictor:
 
 
 def refuse_unknown(profile: Profile) -> None:
-    """`DataError` where single labels of a row are unknown."""
+    """Raise `DataError` where single labels of a row are unknown."""
     if profile.unknown.any():
         label = int(np.flatnonzero(profile.unknown)[0])
-        told = (
-            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other "
-            "labels are known"
-        )
         raise DataError(
-            f"{told}; a classifier needs fully known rows: drop these rows, or drop the label"
+            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other "
+            "labels are known; a classifier needs fully known rows: drop these rows, or drop the "
+            "label"
         )
 
 
 def known_rows(block: Block, profile: Profile) -> Block:
-    """The rows whose labels are all known, without those with a null label cell; `DataError` where
-    single labels are unknown."""
+    """Return the rows whose labels are all known, without those with a null label cell.
+
+    `DataError` where single labels are unknown."""
     refuse_unknown(profile)
     if block.unlabelled is None or not len(block.unlabelled):
         return block

@@ -56,7 +56,8 @@ class _KNN(Classifier):
                 f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least "
                 f"{p['k'] + 1}: lower k"
             )
-        columns, y = engine.profile.varying, rows.labels(engine.profile.q)
+        columns = engine.profile.varying
+        y = rows.labels(engine.profile.q)
         x = rows.x[:, columns]
         scaling = Scaling.of_rows(x, p["scaling"])
         return {
@@ -73,15 +74,16 @@ class _KNN(Classifier):
 
 
 class NeighbourVote(Predictor):
-    """Prediction from the neighbours among the training rows of a state: ML-kNN's where it has the
-    tables, else majority."""
+    """Prediction from the neighbours among the training rows of a state.
+
+    It is ML-kNN's where the state has the tables, else majority."""
 
     def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
-        """Rows ready for distances."""
+        """Return rows ready for distances."""
         return Rows(self.scaled(x, self.state["columns"]), ids)
 
     def stored(self, x: Matrix, ids: np.ndarray) -> Rows:
-        """Training rows as the state keeps them (the varying columns) ready for distances."""
+        """Return training rows as the state has them (the varying columns) ready for distances."""
         return Rows(self.scaled(x), ids)
 
     @property
@@ -92,7 +94,8 @@ class NeighbourVote(Predictor):
     @cached_property
     def training(self) -> tuple[Rows, sp.csr_matrix]:
         x = self.state["x"]
-        return self.stored(x, np.arange(x.shape[0])), self.state["y"].astype(np.float64)
+        y = self.state["y"].astype(np.float64)
+        return self.stored(x, np.arange(x.shape[0])), y
 
     def counts(self, query: Rows) -> np.ndarray:
         reference, y = self.training
@@ -101,7 +104,8 @@ class NeighbourVote(Predictor):
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         # training rows are known by their position; a row to predict is no training row, whatever
         # its values
-        return self.vote(self.counts(self.rows(x, -1 - np.arange(x.shape[0]))))
+        ids = -1 - np.arange(x.shape[0])
+        return self.vote(self.counts(self.rows(x, ids)))
 
     def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if "prior" in self.state:  # ML-kNN's tables
@@ -149,6 +153,7 @@ class MLkNN(_KNN):
             y = state["y"].astype(np.float64)
             geometry = Geometry(state["columns"], state["offset"], state["scale"])
             (best,) = nearest_rows(engine, rows, geometry, (Neighbourhood(p["k"]),))
-            best.ids[best.ids != NONE] = np.searchsorted(rows.ids, best.ids[best.ids != NONE])
+            has_neighbour = best.ids != NONE
+            best.ids[has_neighbour] = np.searchsorted(rows.ids, best.ids[has_neighbour])
             counts = label_counts(best, y)
         return state | posterior_tables(counts, y, p["s"], p["k"])

@@ -40,37 +40,43 @@ LINEAR = (
 def label_machines(
     profile: Profile, p: Values, order: list[int] | None, block: Block, labels: Sequence[int]
 ) -> State:
-    """The machines of some labels, trained on all rows. `order` (chain) adds the labels before a
-    label as features."""
+    """Train the machines of some labels on all rows.
+
+    `order` (chain) adds the labels before a label as features."""
     rows = known_rows(block, profile)
     x = rows.x[:, profile.varying]
     scaling = Scaling.of_rows(x, p["scaling"])
-    x, y = scaling.apply(x), rows.labels(profile.q).toarray().astype(np.int8)
+    x = scaling.apply(x)
+    y = rows.labels(profile.q).toarray().astype(np.int8)
     if x.size and max(x.max(), -x.min()) > LARGEST:
         raise DataError(
             f"a support vector machine takes no features beyond {LARGEST:g}: give "
             f"{setting('scaling', 'standard')}"
         )
     v = x.shape[1]
-    weights, further = (
-        np.zeros((len(labels), v + (0 if order is None else profile.q))),
-        np.zeros((len(labels), 4)),
-    )
-    for at, label in enumerate(labels):
-        inputs, used = x, np.arange(v)
+    width = v if order is None else v + profile.q
+    weights = np.zeros((len(labels), width))
+    constants = np.zeros((len(labels), 4))  # intercept, a, b, iterations
+    for row, label in enumerate(labels):
+        inputs = x
+        columns = np.arange(v)
         if p.get("label_specific"):  # the features that an extractor made for this label
-            first, last = p["slices"][label], p["slices"][label + 1]
-            used = np.flatnonzero((profile.varying >= first) & (profile.varying < last))
-            inputs = x[:, used]
+            first = p["slices"][label]
+            last = p["slices"][label + 1]
+            columns = np.flatnonzero((profile.varying >= first) & (profile.varying < last))
+            inputs = x[:, columns]
         if order is not None:
             before = order[: order.index(label)]
-            inputs, used = beside(x, y[:, before]), np.arange(v + len(before))
-        weights[at, used], further[at] = _machine(inputs, y[:, label], rows.ids, p)
+            inputs = beside(x, y[:, before])
+            columns = np.arange(v + len(before))
+        weights[row, columns], constants[row] = _machine(inputs, y[:, label], rows.ids, p)
     return {
         "labels": np.asarray(labels, np.int64),
         "weights": weights,
-        **dict(zip(("intercept", "a", "b"), further.T, strict=False)),
-        "iterations": further[:, 3].astype(np.int64),
+        "intercept": constants[:, 0],
+        "a": constants[:, 1],
+        "b": constants[:, 2],
+        "iterations": constants[:, 3].astype(np.int64),
         "offset": scaling.offset,
         "scale": scaling.scale,
     }
@@ -79,7 +85,7 @@ def label_machines(
 def _machine(
     x: Matrix, y: np.ndarray, ids: np.ndarray, p: Values
 ) -> tuple[np.ndarray, tuple[float, float, float, float]]:
-    """Weights, and (intercept, a, b of the probability, iterations)."""
+    """Return weights, and (intercept, a, b of the probability, iterations)."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
@@ -89,56 +95,63 @@ def _machine(
     machine = LinearSVC(
         C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto"
     )
+    splits = _splits(ids, p["seed"])
+    calibrates = p.get("scores") == "calibrated" and _have_both_classes(splits, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
-        fold = (mix(ids, p["seed"] + 0xF01D) % np.uint64(FOLDS)).astype(int)
-        splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
-        few = any(
-            not len(train) or not len(test) or y[train].min() == y[train].max()
-            for train, test in splits
-        )
-        if (
-            few or p.get("scores") != "calibrated"
-        ):  # with too few of one kind to calibrate on Platt's prior
+        if not calibrates:
             machine.fit(x, y)
+            # with too few of one kind to calibrate on: Platt's prior
             return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
-        platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(
-            x, y
-        )
-        (one,) = platt.calibrated_classifiers_
-        inner, curve = one.estimator, one.calibrators[0]
-    return inner.coef_[0], (
-        float(inner.intercept_[0]),
-        float(curve.a_),
-        float(curve.b_),
-        inner.n_iter_,
-    )
+        platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False)
+        platt.fit(x, y)
+    (calibrated,) = platt.calibrated_classifiers_
+    machine = calibrated.estimator
+    curve = calibrated.calibrators[0]
+    intercept = float(machine.intercept_[0])
+    return machine.coef_[0], (intercept, float(curve.a_), float(curve.b_), machine.n_iter_)
+
+
+def _splits(ids: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return training and test rows of each fold, by the rows' ids."""
+    fold = (mix(ids, seed + 0xF01D) % np.uint64(FOLDS)).astype(int)
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
+
+
+def _have_both_classes(splits: list[tuple[np.ndarray, np.ndarray]], y: np.ndarray) -> bool:
+    """Return whether the training rows of every fold have both classes, and there are test rows."""
+    for train, test in splits:
+        if not len(train) or not len(test):
+            return False
+        if y[train].min() == y[train].max():
+            return False
+    return True
 
 
 def beside(x: Matrix, labels: np.ndarray) -> Matrix:
-    """Rows with labels as further features."""
+    """Return rows with labels as further features."""
     y = labels.astype(np.float64)
     return sp.hstack([x, sp.csr_matrix(y)], format="csr") if sp.issparse(x) else np.hstack([x, y])
 
 
-def machines_of(engine: Engine, p: Values, chain: list[int] | None = None, **further: Any) -> State:
-    """The machines of all labels, by label, which are trained apart, and what is `further` known of
-    them."""
+def machines_of(engine: Engine, p: Values, chain: list[int] | None = None, **known: Any) -> State:
+    """Return the machines of all labels, by label, which are trained apart.
+
+    And what else is `known` of them."""
     profile = engine.profile
     parts = engine.over_labels(partial(label_machines, profile, p, chain))
     labels = np.concatenate([part["labels"] for part in parts])
     assert len(labels) == profile.q
-    names = "weights", "intercept", "a", "b", "iterations"
-    out = {
-        name: np.concatenate([part[name] for part in parts])[np.argsort(labels)] for name in names
-    }
-    out |= {
-        "offset": parts[0]["offset"],
-        "scale": parts[0]["scale"],
-        "columns": profile.varying,
-        **further,
-    }
-    return out | {"converged": bool((out["iterations"] < p["max_iter"]).all())}
+    order = np.argsort(labels)
+    out: State = {}
+    for name in ("weights", "intercept", "a", "b", "iterations"):
+        out[name] = np.concatenate([part[name] for part in parts])[order]
+    out["offset"] = parts[0]["offset"]
+    out["scale"] = parts[0]["scale"]
+    out["columns"] = profile.varying
+    out |= known
+    out["converged"] = bool((out["iterations"] < p["max_iter"]).all())
+    return out
 
 
 class BRSVM(Classifier):
@@ -202,21 +215,24 @@ class Machines(Predictor):
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
         x = self.scaled(x, s["columns"])
-        v, order = x.shape[1], s.get("order", ())
+        v = x.shape[1]
+        order = s.get("order", ())
         scores = decisions(x, s["weights"][:, :v]) + s["intercept"]
         labels = (scores > 0).astype(np.uint8)
         for position, label in enumerate(order):  # the labels before are predicted by now
             before = labels[:, order[:position]].astype(np.float64)
-            scores[:, label] += decisions(before, s["weights"][[label], v : v + position])[:, 0]
+            weights = s["weights"][[label], v : v + position]
+            scores[:, label] += decisions(before, weights)[:, 0]
             labels[:, label] = scores[:, label] > 0
-        return labels, expit(-(s["a"] * scores + s["b"])) if s.get(
-            "scores"
-        ) == "calibrated" else scores
+        if s.get("scores") == "calibrated":
+            return labels, expit(-(s["a"] * scores + s["b"]))
+        return labels, scores
 
 
 def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
-    """x w' of the rows x (n, v) and `weights` (q, v), each row's to the bit, which BLAS rounds by
-    its place among the others."""
+    """Return x w' of the rows x (n, v) and `weights` (q, v), each row's to the bit.
+
+    BLAS rounds a row by its place among the others."""
     if sp.issparse(x):
         return np.asarray(x @ weights.T)
     return np.einsum("ij,kj->ik", np.ascontiguousarray(x), np.ascontiguousarray(weights))
@@ -261,13 +277,13 @@ class ClassifierChain(Classifier):
     )
 
     def fit(self, engine: Engine, p: Values) -> State:
-        q, positive = engine.profile.q, engine.profile.positive
-        orders = {"index": np.arange(q), "frequency": np.argsort(-positive, kind="stable")}
-        order = (
-            orders[p["order"]]
-            if p["order"] in orders
-            else np.random.default_rng(p["seed"]).permutation(q)
-        )
+        q = engine.profile.q
+        if p["order"] == "index":
+            order = np.arange(q)
+        elif p["order"] == "frequency":
+            order = np.argsort(-engine.profile.positive, kind="stable")
+        else:
+            order = np.random.default_rng(p["seed"]).permutation(q)
         if p["base"] == "knn":
             return BRkNN().fit(engine, p) | {"order": order, "base": "knn"}
         return machines_of(engine, p, order.tolist(), order=order, base="svm")
@@ -290,17 +306,20 @@ class NeighbourChain(Predictor):
         return self.scaled(self.state["x"]), self.state["y"].toarray()
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-        s, (z, y) = self.state, self.training
+        s = self.state
+        z, y = self.training
         x = self.scaled(x, s["columns"])
-        order, k = s["order"], s["k"]
-        labels, scores = (
-            np.zeros((x.shape[0], len(order)), np.uint8),
-            np.zeros((x.shape[0], len(order))),
-        )
+        k = s["k"]
+        order = s["order"]
+        labels = np.zeros((x.shape[0], len(order)), np.uint8)
+        scores = np.zeros((x.shape[0], len(order)))
         for position, label in enumerate(order):
             before = order[:position]
             query = Rows(beside(x, labels[:, before]), -1 - np.arange(x.shape[0]))
-            best = nearest(query, Rows(beside(z, y[:, before]), np.arange(z.shape[0])), k)
-            share = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))[:, 0] / k
-            labels[:, label], scores[:, label] = share > 0.5, share
+            training = Rows(beside(z, y[:, before]), np.arange(z.shape[0]))
+            best = nearest(query, training, k)
+            counts = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))
+            share = counts[:, 0] / k
+            labels[:, label] = share > 0.5
+            scores[:, label] = share
         return labels, scores

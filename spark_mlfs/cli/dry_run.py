@@ -236,7 +236,7 @@ def check_foreseen(sample: Any, rows: int, config: RunConfig, memory: int) -> No
     is no bound."""
     sizing, _, known = _sizing(scaled(sample.profile, rows), config, sample.label_names, memory)
     if config.run.engine == "auto" and not sizing.fits(known):
-        needed = sizing.bytes_in_one_process(known, [sizing._held(s) for s in known])
+        needed = sizing.bytes_in_one_process(known, [sizing.bytes_at_once(s) for s in known])
         raise NeedsSpark(
             "rows and statistics take about "
             f"{beyond(needed, 'memory_bytes', memory, 'in this process')}"
@@ -280,7 +280,7 @@ def forecast(
     memory = memory if cores <= num_cores() else None  # more than this machine's are a cluster's
     sizing, requests, known = _sizing(profile, config, labels, memory)
     ranked = _ranked_quantities(profile, config, requests[0], labels, count or profile.d)
-    sizes = [sizing._held(s) for s in known]
+    sizes = [sizing.bytes_at_once(s) for s in known]
     by_size = sorted(zip(sizes, known, strict=True), key=lambda pair: pair[0])
     states = {s.name: size for size, s in by_size}  # the largest of each
     largest = max(states.values(), default=0)

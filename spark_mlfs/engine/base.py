@@ -56,26 +56,27 @@ DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the 
 # of counts in one process: what they, their cells laid out for links, and a pick's own counts take
 # together
 COUNT_COPIES = 5
-SHARDED_SHARES, SHARD_BYTES = (
-    32,
-    16 << 20,
-)  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
-CODING_BYTES = (
-    40  # for each stored entry while sparse rows are coded in one process, rows apart; 27 measured
-)
-PASSING_ENTRIES = (
-    1 << 26
-)  # that are coded, counted and let go at once, where the codes of all rows are too many to keep
+# what a piece of a state takes that is finished apart, at most: a share of a worker's bytes, bytes
+SHARDED_SHARES = 32
+SHARD_BYTES = 16 << 20
+# for each stored entry while sparse rows are coded in one process, rows apart; 27 measured
+CODING_BYTES = 40
+# that are coded, counted and let go at once, where the codes of all rows are too many to keep
+STREAMED_ENTRIES = 1 << 26
 
 Answer = TypeVar("Answer")
 Key = TypeVar("Key", bound=Hashable)
 
 
+# ---- one thread of BLAS ----
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS on one thread inside a task, as Spark has a task per core; the number comes back when
-    the last thread leaves."""
-    shared, own = _thread_pools(len(sys.modules))
+    """Keep BLAS on one thread inside a task, as Spark has a task per core.
+
+    The number comes back when the last thread leaves."""
+    shared, of_thread = _thread_pools(len(sys.modules))
     entry = threading.get_ident(), object()
     try:  # an interrupt may come at any line
         with _guard:
@@ -83,7 +84,7 @@ def one_thread() -> Iterator[None]:
             if shared not in _limits:
                 _by_any_thread()
                 _limits[shared] = shared.limit(limits=1)
-        with own.limit(limits=1):
+        with of_thread.limit(limits=1):
             yield
     finally:
         with _guard:
@@ -104,17 +105,17 @@ def _restore() -> None:
 
 
 def _by_any_thread() -> None:
-    """threadpoolctl 3.8 lets no thread but the first say the number of OpenBLAS, and does nothing
-    for the others."""
-    getattr(
-        getattr(threadpoolctl, "OpenBLASController", None),
-        "clear_controlling_thread",
-        lambda force: None,
-    )(force=True)
+    """Let any thread set the number of OpenBLAS.
+
+    threadpoolctl 3.8 lets the first one alone, and does nothing for the others."""
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(controller, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 def _forked() -> None:
-    """A forked process has the thread that forked it, and none of the others."""
+    """Forget the threads that a forked process has not: it has the one that forked it alone."""
     _inside[:] = [entry for entry in _inside if entry[0] == threading.get_ident()]
     _restore()
     _guard.release()
@@ -128,24 +129,27 @@ if hasattr(os, "register_at_fork"):
 
 @lru_cache(maxsize=1)
 def _thread_pools(modules: int) -> tuple[Any, Any]:
-    """The libraries with threads of the process, and those with threads of each thread. Finding
-    them takes as long as a task."""
+    """Return the libraries with threads of the process, and those with threads of each thread.
+
+    Finding them takes as long as a task: it is done again for another number of `modules`."""
     if not hasattr(threadpoolctl, "ThreadpoolController"):
         return _LeftAlone(), _LeftAlone()
-    found = threadpoolctl.ThreadpoolController()
-    own = [
-        each["filepath"]
-        for each in found.info()
-        if "openmp" in (each["user_api"], each.get("threading_layer"))
-    ]
-    shared = [each["filepath"] for each in found.info() if each["filepath"] not in own]
-    return found.select(filepath=shared), found.select(filepath=own)
+    controller = threadpoolctl.ThreadpoolController()
+    of_process: list[str] = []
+    of_thread: list[str] = []
+    for library in controller.info():
+        uses_openmp = "openmp" in (library["user_api"], library.get("threading_layer"))
+        (of_thread if uses_openmp else of_process).append(library["filepath"])
+    of_process = [path for path in of_process if path not in of_thread]
+    return controller.select(filepath=of_process), controller.select(filepath=of_thread)
 
 
 class _LeftAlone(nullcontext[None]):
-    """threadpoolctl 2, of Databricks 15.4 and 16.4, stumbles over the BLAS of NumPy's wheels and
-    says so each time. Spark tells its Python workers the number of threads itself
-    (OMP_NUM_THREADS), and no result depends on it."""
+    """Libraries whose threads are left as they are.
+
+    threadpoolctl 2, of Databricks 15.4 and 16.4, stumbles over the BLAS of NumPy's wheels and says
+    so each time. Spark tells its Python workers the number of threads itself (OMP_NUM_THREADS), and
+    no result depends on it."""
 
     def limit(self, limits: int) -> _LeftAlone:
         return self
@@ -154,14 +158,16 @@ class _LeftAlone(nullcontext[None]):
         pass
 
 
+# ---- the engine ----
+
+
 def can_stream_codes(statistic: Statistic) -> bool:
-    """Whether a statistic may look at sparse codes that are let go again, some rows after the
-    others."""
-    return (
-        statistic.layout == "coded"
-        and statistic.coding.sparse
-        and not isinstance(statistic, FeatureShardedStatistic)
-    )
+    """Return whether a statistic may look at sparse codes that are let go again.
+
+    It looks at some rows after the others then."""
+    if statistic.layout != "coded" or isinstance(statistic, FeatureShardedStatistic):
+        return False
+    return statistic.coding.sparse
 
 
 @dataclass
@@ -183,7 +189,8 @@ class Engine(Releasable):
     in_one_process = False  # whether all rows are in this process
 
     def __init__(self, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
-        self.profile, self.budgets = profile, budgets
+        self.profile = profile
+        self.budgets = budgets
         self.kept_bytes = 0  # of the states whose results are kept, at most
         self.cost = Cost()
         self.progress: Callable[[str, int, int], None] | None = None
@@ -198,40 +205,41 @@ class Engine(Releasable):
     @property
     def state_budget(self) -> tuple[int, str]:
         """The bytes that a state may take, and the setting."""
-        budgets = self.budgets
-        return (
-            (budgets.worker, budgets.worker_setting)
-            if self.in_one_process
-            else (budgets.driver, "driver_bytes")
-        )
+        if self.in_one_process:
+            return self.budgets.worker, self.budgets.worker_setting
+        return self.budgets.driver, "driver_bytes"
 
     def rescale_extremes(self) -> bool:
-        """Multiply features whose squares leave float64 by powers of two (`Profile.exponent_shift`);
-        whether there are any."""
+        """Multiply features whose squares leave float64 by powers of two.
+
+        They are those of `Profile.exponent_shift`; return whether there are any."""
         shift = self.profile.exponent_shift()
-        if shift is not None:
-            self.profile, self.shift = self.profile.times(shift), shift
-        return shift is not None
+        if shift is None:
+            return False
+        self.profile = self.profile.times(shift)
+        self.shift = shift
+        return True
 
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
-        """Return the results of the statistics, in order; those not known share one scan, and are
-        kept unless not to `keep`."""
+        """Return the results of the statistics, in order.
+
+        Those not known share one scan, and are kept unless not to `keep`."""
         fresh = self.to_compute(statistics)
         for statistic in fresh.values():
             if not statistic.takes_weights():
-                self.unweighted(statistic.name)
+                self.refuse_weights(statistic.name)
             if self.profile.graded and not statistic.takes_grades():
                 raise ParameterError(
                     f"{statistic.name} takes labels of 0 and 1, not grades: give "
                     f"{setting('label_cuts')}, or choose a method of moments, such as ridge"
                 )
-        asked = {s.key(): s for s in statistics}
+        requested = {s.key(): s for s in statistics}
         results = self._results | (self._compute(fresh) if fresh else {})
-        for key, statistic in asked.items():
+        for key, statistic in requested.items():
             if isinstance(statistic, FeatureNumbers) and key not in results:
                 results[key] = statistic.reduced([results[part.key()] for part in statistic.parts])
-        for key, statistic in (asked | fresh).items():
-            lasts = keep if key in asked else not getattr(statistic, "asked_once", False)
+        for key, statistic in (requested | fresh).items():
+            lasts = keep if key in requested else not getattr(statistic, "asked_once", False)
             if lasts and key not in self._results:
                 self._results[key] = results[key]
                 if key in fresh and not isinstance(statistic, FeatureShardedStatistic):
@@ -239,60 +247,55 @@ class Engine(Releasable):
         return [results[s.key()] for s in statistics]
 
     def to_compute(self, statistics: Iterable[Statistic]) -> dict[Hashable, Statistic]:
-        """Return what is computed for statistics, by key: those not known, of numbers their parts
-        where states may meet."""
-        wanted = {s.key(): s for s in statistics if s.key() not in self._results}
-        out = {key: s for key, s in wanted.items() if not isinstance(s, FeatureNumbers)}
-        for key, statistic in wanted.items():
+        """Return what is computed for statistics, by key: those not known.
+
+        Of numbers their parts where states may meet."""
+        unknown = {s.key(): s for s in statistics if s.key() not in self._results}
+        out = {key: s for key, s in unknown.items() if not isinstance(s, FeatureNumbers)}
+        for key, statistic in unknown.items():
             if isinstance(statistic, FeatureNumbers):
-                parts = {
-                    part.key(): part
-                    for part in statistic.parts
-                    if part.key() not in self._results | out
-                }
-                beside = sum(map(self._held, out.values()))
-                out |= (
-                    parts
-                    if all(self.collects_whole_states(part, beside) for part in parts.values())
-                    else {key: statistic}
-                )
+                known = self._results | out
+                parts = {part.key(): part for part in statistic.parts if part.key() not in known}
+                others = sum(map(self.bytes_at_once, out.values()))
+                if all(self.collects_whole_states(part, others) for part in parts.values()):
+                    out |= parts
+                else:
+                    out[key] = statistic
         return out
 
     def collects_whole_states(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
-        """Whether whole states are brought together, `beside` bytes of others; else numbers, by
-        ranges of features."""
+        """Return whether whole states are brought together, `beside` bytes of others.
+
+        Else numbers are, by ranges of features."""
         if statistic.key() in self._results or not statistic.shardable(self.profile):
             return True
-        size = statistic.state_bytes(self.profile)
         if self.in_one_process and statistic.read_again:
             return self.bytes_of_counts(statistic) + beside <= self.budgets.worker
-        return size <= min(
-            statistic.gathered_bytes, self.budgets.worker // 8, self.budgets.driver // 4
-        )
+        shares = (self.budgets.worker // 8, self.budgets.driver // 4)
+        return statistic.state_bytes(self.profile) <= min(statistic.gathered_bytes, *shares)
 
     def fits_budgets(self, numbers: FeatureNumbers) -> bool:
-        """Whether one request for these numbers is within the budgets."""
+        """Return whether one request for these numbers is within the budgets."""
         fresh = self.to_compute([numbers])
         if numbers.key() in fresh:
             return numbers.least_bytes(self.profile) <= self.budgets.worker // 8
-        return sum(s.state_bytes(self.profile) for s in fresh.values()) <= min(
-            self.budgets.driver, self.budgets.worker
-        )
+        size = sum(s.state_bytes(self.profile) for s in fresh.values())
+        return size <= min(self.budgets.driver, self.budgets.worker)
 
-    def unweighted(self, what: str) -> None:
-        """`ParameterError` where rows have weights, which `what` cannot take."""
+    def refuse_weights(self, name: str) -> None:
+        """Raise `ParameterError` where rows have weights, which what is named cannot take."""
         if self.profile.weighted:
             raise ParameterError(
-                f"{what} takes no row weights; leave the weights out, or choose a method of counts "
+                f"{name} takes no row weights; leave the weights out, or choose a method of counts "
                 "or moments"
             )
 
     def cache_result(self, statistic: Statistic, result: Any) -> None:
-        """`result` answers `statistic` from now on: it was computed in another way."""
+        """Let `result`, computed in another way, answer `statistic` from now on."""
         self._results[statistic.key()] = result
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
-        """The results of statistics that are not known, by their keys."""
+        """Return the results of statistics that are not known, by their keys."""
         raise NotImplementedError
 
     def states(self, *statistics: Statistic) -> list[State]:
@@ -300,175 +303,189 @@ class Engine(Releasable):
         raise NotImplementedError
 
     def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
-        """Where the features of a statistic are cut; `BudgetError` where the piece of one feature
-        exceeds a worker's share."""
-        edges = statistic.edges(
-            self.profile, max(1, min(SHARD_BYTES, self.budgets.worker // SHARDED_SHARES))
-        )
-        ranges = itertools.pairwise(edges)
-        largest = max(
-            (statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0
-        )
-        if largest > self.budgets.worker // 4:
-            error, name = (
-                WorkerBudgetError if self.in_one_process else BudgetError,
-                self.budgets.worker_setting,
-            )
+        """Return where the features of a statistic are cut.
+
+        `BudgetError` where the piece of one feature exceeds a worker's share."""
+        worker = self.budgets.worker
+        edges = statistic.edges(self.profile, max(1, min(SHARD_BYTES, worker // SHARDED_SHARES)))
+        sizes = [
+            statistic.shard_bytes(self.profile, first, last)
+            for first, last in itertools.pairwise(edges)
+        ]
+        largest = max(sizes, default=0)
+        if largest > worker // 4:
+            error = WorkerBudgetError if self.in_one_process else BudgetError
+            name = self.budgets.worker_setting
             raise error(
                 f"{statistic.name} over {self.num_features} features needs {-(-largest >> 20)} MB "
                 f"in {ONE_WORKER} for a few of them, more than a quarter of "
-                f"{setting(name, self.budgets.worker >> 20, 'MB')}: raise {setting(name)}, "
+                f"{setting(name, worker >> 20, 'MB')}: raise {setting(name)}, "
                 f"{FEWER_NUMBERS}"
             )
         return edges
 
+    # ---- bytes of states, rows and codes ----
+
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
-        """The sizes of the states at most; `BudgetError` where one is above the budget."""
+        """Return the sizes of the states at most; `BudgetError` where one is above the budget."""
         sizes = self._sizes(statistics)
         self._fit(statistics, sizes, "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
         return sizes
 
     def _fit(
-        self, statistics: list[Statistic], sizes: list[int], name: str, budget: int, where: str
+        self, statistics: list[Statistic], sizes: list[int], name: str, budget: int, place: str
     ) -> None:
-        """`BudgetError` where a merged state would exceed a budget."""
+        """Raise `BudgetError` where a merged state would exceed a budget."""
         for statistic, size in zip(statistics, sizes, strict=True):
             needs = f"{statistic.name} over {self.num_features} features needs"
-            must_fit(size, budget, name, needs, FEWER_NUMBERS, where)
+            must_fit(size, budget, name, needs, FEWER_NUMBERS, place)
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:
-        """The sizes of the states at most; the labelsets are counted first where their number could
-        decide."""
-        sizes = [self._held(s) for s in statistics]
-        counts = LabelsetCounts("grades" if self.profile.graded else "labels")
-        undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
-        large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
-        if not self.profile.labelsets and large > min(
-            DIRECT_BYTES, self.budgets.worker // 4, self.budgets.driver
-        ):
-            (sets,) = self.run(counts)
-            self.profile.labelsets = max(1, len(sets.counts))
-            sizes = [self._held(s) for s in statistics]
-        return sizes
+        """Return the sizes of the states at most.
 
-    def _held(self, statistic: Statistic) -> int:
-        """The bytes of a state that one process holds at once at most."""
+        The labelsets are counted first where their number could decide."""
+        sizes = [self.bytes_at_once(s) for s in statistics]
+        if self.profile.labelsets:
+            return sizes
+        by = "grades" if self.profile.graded else "labels"
+        counts = LabelsetCounts(by)
+        undecided = [
+            size
+            for statistic, size in zip(statistics, sizes, strict=True)
+            if statistic.by_labelset and statistic.key() != counts.key()
+        ]
+        smallest_limit = min(DIRECT_BYTES, self.budgets.worker // 4, self.budgets.driver)
+        if max(undecided, default=0) <= smallest_limit:
+            return sizes
+        (sets,) = self.run(counts)
+        self.profile.labelsets = max(1, len(sets.counts))
+        return [self.bytes_at_once(s) for s in statistics]
+
+    def bytes_at_once(self, statistic: Statistic) -> int:
+        """Return the bytes of a state that one process has at once at most."""
         size = statistic.state_bytes(self.profile)
-        sharded = isinstance(statistic, FeatureShardedStatistic)
-        return min(size, max(1, self.budgets.worker // SHARDED_SHARES * 4)) if sharded else size
+        if isinstance(statistic, FeatureShardedStatistic):
+            return min(size, max(1, self.budgets.worker // SHARDED_SHARES * 4))
+        return size
 
     def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
-        """Bytes that the rows, their codes, what is kept and the states take together in one
-        process at most."""
-        codes = self._bytes_of_codes(statistics, kept=self.keeps_codes(statistics, sizes))
+        """Return the bytes that everything takes together in one process at most.
+
+        These are the rows, their codes, what is kept and the states."""
+        codes = self._bytes_of_codes(statistics, self.keeps_codes(statistics, sizes))
         return self._bytes_beside_codes(sizes) + codes
 
     def keeps_codes(self, statistics: list[Statistic], sizes: list[int]) -> bool:
-        """Whether one process has room for the codes of all rows; else those that may pass do, some
-        rows after the others."""
-        return (
-            self._bytes_beside_codes(sizes) + self._bytes_of_codes(statistics, kept=True)
-            <= self.budgets.worker
-        )
+        """Return whether one process has room for the codes of all rows.
+
+        Else those that may be streamed are, some rows after the others."""
+        codes = self._bytes_of_codes(statistics, keeps_codes=True)
+        return self._bytes_beside_codes(sizes) + codes <= self.budgets.worker
 
     def _bytes_beside_codes(self, sizes: list[int]) -> int:
         return 2 * self.profile.size + self.kept_bytes + sum(sizes) + max(sizes, default=0)
 
-    def _bytes_of_codes(self, statistics: list[Statistic], kept: bool) -> int:
-        codes = [0]
+    def _bytes_of_codes(self, statistics: list[Statistic], keeps_codes: bool) -> int:
+        sizes = [0]
         for statistic in statistics:
-            if (coding := getattr(statistic, "coding", None)) is not None:
-                sparse = (
-                    self.profile.nonzero
-                    if kept or not can_stream_codes(statistic)
-                    else min(self.profile.nonzero, PASSING_ENTRIES)
-                )
-                dense = self.profile.n * -(-len(coding.features) // coding.per_byte)
-                codes.append(CODING_BYTES * sparse if coding.sparse else dense)
-        return max(codes)
+            coding = getattr(statistic, "coding", None)
+            if coding is None:
+                continue
+            if coding.sparse:
+                entries = self.profile.nonzero
+                if not keeps_codes and can_stream_codes(statistic):
+                    entries = min(entries, STREAMED_ENTRIES)
+                sizes.append(CODING_BYTES * entries)
+            else:
+                sizes.append(self.profile.n * -(-len(coding.features) // coding.per_byte))
+        return max(sizes)
 
     def bytes_of_counts(self, statistic: PerFeatureStatistic) -> int:
-        """Bytes of the rows and of counts that stay for the links of every pick, in one process at
-        most."""
+        """Return the bytes of rows and of counts that stay for the links of every pick.
+
+        In one process at most."""
         size = statistic.state_bytes(self.profile)
         copies = 2 * self.profile.size + self.kept_bytes + COUNT_COPIES * size
         return max(self.bytes_in_one_process([statistic], [size]), copies)
 
+    # ---- what methods ask for besides statistics ----
+
     def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
-        """The discretisation of the training data."""
+        """Return the discretisation of the training data."""
         key = (num_bins, binning)
         if key not in self._codings:
             edges = None
             if binning == "quantile":
-                self.unweighted("binning='quantile'")
+                self.refuse_weights("binning='quantile'")
                 shares = np.arange(1, num_bins) / num_bins
                 edges = inner_edges(self.quantiles(shares))
             self._codings[key] = plan_coding(self.profile, num_bins, binning, edges)
         return self._codings[key]
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
-        """(v, len(shares)) exact quantiles of the varying features, linear interpolation."""
+        """Return (v, len(shares)) exact quantiles of the varying features, linear interpolation."""
         raise NotImplementedError
 
     def cell_information(
         self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
     ) -> np.ndarray:
-        """(v,) I(f; target | X_S) in nats, S = `selected` jointly."""
+        """Return (v,) I(f; target | X_S) in nats, S = `selected` jointly."""
         raise NotImplementedError
 
     def over_columns(
         self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
     ) -> np.ndarray:
-        """Return `work(values (rows, w), groups (rows,))` of slices of varying columns, end to end,
-        of grouped rows."""
+        """Return `work(values (rows, w), groups (rows,))` of slices of varying columns, end to end.
+
+        The rows are grouped."""
         raise NotImplementedError
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
-        """`work(x, block)` with all rows in one memory: x (n, v) standardised, rows in the order of
-        their ids."""
+        """Return `work(x, block)` with all rows in one memory.
+
+        x (n, v) is standardised, rows in the order of their ids."""
         raise NotImplementedError
 
     def gathered(self) -> Block:
-        """All rows in the order of their ids, in this process; `BudgetError` where they exceed its
-        budget."""
+        """Return all rows in the order of their ids, in this process.
+
+        `BudgetError` where they exceed its budget."""
         raise NotImplementedError
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
-        """Return `work(all rows by their ids, some labels)` until every label had its turn; each
-        task holds all rows."""
+        """Return `work(all rows by their ids, some labels)` until every label had its turn.
+
+        Each task has all rows."""
         raise NotImplementedError
 
     def labels(self) -> Labels:
-        """Binary relevance: all rows, each label, and each label's unknown rows where there are
-        any."""
-        p = self.profile
-        watch = range(p.q) if p.unlabelled else np.flatnonzero(p.unknown)
-        return Labels(p.q, tuple(int(i) for i in watch))
+        """Return binary relevance: all rows, each label, and its unknown rows if there are any."""
+        profile = self.profile
+        watch = range(profile.q) if profile.unlabelled else np.flatnonzero(profile.unknown)
+        return Labels(profile.q, tuple(int(label) for label in watch))
 
 
 def side_by_side(
     spark: SparkSession | None,
     parallelism: int,
     work: Mapping[Key, Callable[[], Answer]],
-    done: Callable[[Key, Future[Answer]], None],
+    on_end: Callable[[Key, Future[Answer]], None],
 ) -> None:
-    """Run the `work`, so many at a time, handing each that ends to `done`, in this thread. An end
-    waits for those under way."""
+    """Run the `work`, so many at a time, handing each that ends to `on_end`, in this thread.
+
+    An end waits for those under way."""
     with ThreadPoolExecutor(parallelism) as threads:
-        running = {threads.submit(each): key for key, each in work.items()}
+        running = {threads.submit(task): key for key, task in work.items()}
         try:
             for future in as_completed(running):
-                done(running[future], future)
+                on_end(running[future], future)
         except BaseException as error:
             threads.shutdown(wait=False, cancel_futures=True)
             interrupt = getattr(spark, "interruptAll", None)  # of Spark 3.5: on Connect only
-            # until none is left: one may have begun while others were ended
-            while (
-                isinstance(error, KeyboardInterrupt)
-                and interrupt
-                and not all(future.done() for future in running)
-            ):
-                with suppress(Exception):
-                    interrupt()
-                wait(running, SECONDS_BETWEEN_ENDINGS)
+            if isinstance(error, KeyboardInterrupt) and interrupt:
+                # until none is left: one may have begun while others were ended
+                while not all(future.done() for future in running):
+                    with suppress(Exception):
+                        interrupt()
+                    wait(running, SECONDS_BETWEEN_ENDINGS)
             raise

@@ -9,7 +9,6 @@ from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..blocks.block import Block, in_order_of_ids, join
 from ..blocks.codec import State
@@ -19,27 +18,28 @@ from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
 from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, must_fit
 from ..kernels.information import CountLogs
+from ..kernels.matrix import dense
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, cuts
 from ..statistics.joint import CellInformation
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
-from .base import FEWER_NUMBERS, PASSING_ENTRIES, Answer, Engine, can_stream_codes, one_thread
+from .base import FEWER_NUMBERS, STREAMED_ENTRIES, Answer, Engine, can_stream_codes, one_thread
 
 Item = TypeVar("Item")
 PARTS_A_CORE = 4  # of rows in several blocks, at least
 STORED_A_CORE = 1 << 20  # stored values from which a statistic is worth several cores
+COLUMN_BYTES = 32 << 20  # of the columns that are worked on at once
 
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
-    """An engine over the training or test rows of one that holds all rows: folds inside one
-    task."""
+    """Return an engine over the training or test rows of one that has all rows.
+
+    These are folds inside one task."""
     rows = engine.identified()
     block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
-        raise DataError(
-            f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer "
-            "folds"
-        )
+        side = "the test" if tested else "the training"
+        raise DataError(f"{side} rows of {split.name} are none; give fewer folds")
     profile = profile_block(block, engine.profile.q)
     profile.categories = engine.profile.categories
     return LocalEngine(profile, [block], engine.budgets)
@@ -51,19 +51,17 @@ class SizingEngine(Engine):
     in_one_process = True
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
-        low, high = (
-            ends[self.profile.varying][:, None] for ends in (self.profile.low, self.profile.high)
-        )
+        low = self.profile.low[self.profile.varying][:, None]
+        high = self.profile.high[self.profile.varying][:, None]
         return low + (high - low) * shares  # any edges: sizes do not depend on them
 
     def fits(self, statistics: list[Statistic]) -> bool:
-        """Whether one process may hold the rows and these statistics, as far as they do not grow
-        with the labelsets."""
-        statistics = [s for s in self.to_compute(statistics).values() if not s.by_labelset]
-        return (
-            self.bytes_in_one_process(statistics, [self._held(s) for s in statistics])
-            <= self.budgets.worker
-        )
+        """Return whether one process may take the rows and these statistics.
+
+        As far as they do not grow with the labelsets."""
+        fresh = [s for s in self.to_compute(statistics).values() if not s.by_labelset]
+        sizes = [self.bytes_at_once(s) for s in fresh]
+        return self.bytes_in_one_process(fresh, sizes) <= self.budgets.worker
 
 
 class LocalEngine(Engine):
@@ -81,29 +79,27 @@ class LocalEngine(Engine):
     ) -> None:
         super().__init__(profile, budgets)
         self.cores = cores if profile.nonzero > STORED_A_CORE else 1
-        self._given, self._identified = blocks, list[Block]()
+        self._blocks = blocks
+        self._identified: list[Block] = []  # all rows with unique ids, once they are needed
         self._parts: list[Block] = []
         self._coded: dict[tuple[int, str], list[CodedBlock]] = {}
 
     def rescale_extremes(self) -> bool:
         if super().rescale_extremes() and self.shift is not None:
-            self._given, self._parts, self._identified = (
-                [block.times(self.shift) for block in self._given],
-                [],
-                [],
-            )
+            self._blocks = [block.times(self.shift) for block in self._blocks]
+            self._parts = []
+            self._identified = []
         return self.shift is not None
 
     @property
     def rows(self) -> Block:
-        """All rows as one block; several are joined when it is asked for first, and are one from
-        then on."""
-        if len(self._given) > 1:
+        """All rows as one block; several are joined at first, and are one from then on."""
+        if len(self._blocks) > 1:
             self._parts = []
-        return join(self._given)
+        return join(self._blocks)
 
-    def _each(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
-        """`work` of some items, in order; of several on several cores."""
+    def _map(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """Return `work` of some items, in order; of several on several cores."""
         if len(items) < 2:
             return [work(item) for item in items]
 
@@ -115,13 +111,15 @@ class LocalEngine(Engine):
             return list(threads.map(run, items))
 
     def identified(self) -> Block:
-        """All rows, with ids that no two of them share (`blocks.identity`)."""
+        """Return all rows, with ids that no two of them share (`blocks.identity`)."""
         if not self._identified:
             self._identified = [with_unique_ids(self.rows, self.profile.named_ids)]
         return self._identified[0]
 
-    def _blocks(self, statistic: Statistic) -> list[Block] | list[CodedBlock]:
-        """The rows as a statistic reads them, on several cores in parts that share the work out."""
+    def _read(self, statistic: Statistic) -> list[Block] | list[CodedBlock]:
+        """Return the rows as a statistic reads them.
+
+        On several cores in parts that share the work out."""
         if statistic.layout == "identified":
             return [self.identified()]
         self._parts = self._parts or self._cut()
@@ -129,68 +127,59 @@ class LocalEngine(Engine):
             return self._parts
         coding = statistic.coding
         if coding.key not in self._coded:
-            coded = self._each(partial(code_block, coding=coding), self._parts)
+            coded = self._map(partial(code_block, coding=coding), self._parts)
             # sparse counts take long to add up: one part a core
             self._coded[coding.key] = in_runs(coded, self.cores) if coding.sparse else coded
-        if statistic.layout == "cells":  # which no part has whole
+        if statistic.layout == "cells":  # of which no part has all rows
             self._coded[coding.key] = [concatenate_coded(self._coded[coding.key])]
         return self._coded[coding.key]
 
     def _cut(self) -> list[Block]:
-        """Runs of the rows; features are not copied."""
-        if self.cores == 1 or len(self._given) == 1:
+        """Return runs of the rows; features are not copied."""
+        if self.cores == 1 or len(self._blocks) == 1:
             return self.rows.parts(self.cores)
-        each = -(-PARTS_A_CORE * self.cores // len(self._given))
-        return [part for block in self._given for part in block.parts(each)]
+        count = -(-PARTS_A_CORE * self.cores // len(self._blocks))
+        return [part for block in self._blocks for part in block.parts(count)]
 
     def _state(self, statistic: Statistic, spare: int, keeps_codes: bool) -> State:
-        """The state of all rows: as many states of parts of them at once as `spare` bytes hold
-        beside the first."""
-        coding = None if keeps_codes or not can_stream_codes(statistic) else statistic.coding
-        blocks: Sequence[Any] = self._blocks(statistic) if coding is None else self._passing()
-        lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
+        """Return the state of all rows.
 
-        def folded(some: Sequence[Any]) -> Any:
-            read = (
-                some
-                if coding is None
-                else (concatenate_coded([code_block(b, coding) for b in run]) for run in some)
-            )
-            return reduce(
-                lambda state, block: statistic.fold(state, block, self.profile), read, None
-            )
+        As many states of parts of them are folded at once as `spare` bytes hold beside the
+        first."""
+        streams = not keeps_codes and can_stream_codes(statistic)
+        blocks: Sequence[Any] = self._streamed_runs() if streams else self._read(statistic)
+        spare_states = spare // max(1, self.bytes_at_once(statistic))
+        lanes = max(1, min(self.cores, len(blocks), 1 + spare_states))
 
-        return reduce(
-            statistic.merge_into, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)])
-        )
+        def folded(lane: int) -> Any:
+            state = None
+            for rows in blocks[lane::lanes]:
+                block = _coded_run(rows, statistic.coding) if streams else rows
+                state = statistic.fold(state, block, self.profile)
+            return state
 
-    def _passing(self) -> list[list[Block]]:
-        """The rows in runs that are coded one after the other; codes that were kept are let go for
-        them."""
+        return reduce(statistic.merge_into, self._map(folded, range(lanes)))
+
+    def _streamed_runs(self) -> list[list[Block]]:
+        """Return the rows in runs that are coded one after the other.
+
+        Codes that were kept are let go for them."""
         self._coded.clear()
-        most = PASSING_ENTRIES // self.cores
+        most = STREAMED_ENTRIES // self.cores
         parts = [
-            part for block in self._given for part in block.parts(-(-int(block.x.size) // most))
+            part for block in self._blocks for part in block.parts(-(-int(block.x.size) // most))
         ]
         edges = cuts(np.array([part.x.size for part in parts]), most)
         return [parts[first:last] for first, last in itertools.pairwise(edges)]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
-        """As on the cluster for what finishes on the driver; and everything together must fit this
-        process."""
+        """Refuse as on the cluster what finishes on the driver.
+
+        And everything together must fit this process."""
         sizes = self._sizes(statistics)
-        there = [
-            (s, size)
-            for s, size in zip(statistics, sizes, strict=True)
-            if s.layout == "identified" or s.quantised
-        ]
-        self._fit(
-            [s for s, _ in there],
-            [size for _, size in there],
-            "driver_bytes",
-            self.budgets.driver,
-            ON_THE_DRIVER,
-        )
+        for statistic, size in zip(statistics, sizes, strict=True):
+            if statistic.layout == "identified" or statistic.quantised:
+                self._fit([statistic], [size], "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
         size = self.bytes_in_one_process(statistics, sizes)
         largest = statistics[int(np.argmax(sizes))].name if sizes else ""
         needs = f"{largest} over {self.num_features} features and {self.profile.n} rows needs"
@@ -199,38 +188,35 @@ class LocalEngine(Engine):
         )
         return sizes
 
-    def _room(self, statistics: list[Statistic]) -> tuple[int, bool]:
-        """Return the bytes left beside what statistics need, and whether the codes of all rows are
-        kept."""
+    def _spare(self, statistics: list[Statistic]) -> tuple[int, bool]:
+        """Return the bytes left beside what statistics need, and whether codes of all rows stay."""
         sizes = self._refuse(statistics)
-        return self.budgets.worker - self.bytes_in_one_process(statistics, sizes), self.keeps_codes(
-            statistics, sizes
-        )
+        spare = self.budgets.worker - self.bytes_in_one_process(statistics, sizes)
+        return spare, self.keeps_codes(statistics, sizes)
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
-        room, out = self._room([*statistics.values()]), {}
+        spare, keeps_codes = self._spare([*statistics.values()])
+        out: dict[Hashable, Any] = {}
         for key, statistic in statistics.items():
             if isinstance(statistic, FeatureShardedStatistic):
                 out[key] = self._sharded(statistic)
                 continue
-            out[key] = statistic.finish(self._state(statistic, *room), self.profile)
+            out[key] = statistic.finish(self._state(statistic, spare, keeps_codes), self.profile)
         return out
 
     def states(self, *statistics: Statistic) -> list[State]:
         self.cost.scans += 1
-        room = self._room([*statistics])
-        return [self._state(statistic, *room) for statistic in statistics]
+        spare, keeps_codes = self._spare([*statistics])
+        return [self._state(statistic, spare, keeps_codes) for statistic in statistics]
 
     def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:
-        """The numbers of all features, range by range."""
-        edges, blocks = self.edges_of(statistic), self._blocks(statistic)
-        ranges = zip(
-            edges[:-1], edges[1:], statistic.shards(blocks, self.profile, edges), strict=True
-        )
+        """Return the numbers of all features, range by range."""
+        edges = self.edges_of(statistic)
+        shards = statistic.shards(self._read(statistic), self.profile, edges)
         parts = [
             statistic.reduce_shard(state, int(first), int(last), self.profile)
-            for first, last, state in ranges
+            for (first, last), state in zip(itertools.pairwise(edges), shards, strict=True)
         ]
         return np.concatenate(parts, axis=1)
 
@@ -243,18 +229,12 @@ class LocalEngine(Engine):
         return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
-        self.unweighted("a method that goes over the rows themselves")
+        self.refuse_weights("a method that goes over the rows themselves")
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
-        needs = (
-            f"this needs all {self.profile.n} rows of {self.num_features} features in one process,"
-        )
-        must_fit(
-            size,
-            *self.state_budget,
-            needs,
-            "sample the rows, or screen the features first",
-            error=WorkerBudgetError,
-        )
+        rows = f"all {self.profile.n} rows of {self.num_features} features"
+        remedy = "sample the rows, or screen the features first"
+        needs = f"this needs {rows} in one process,"
+        must_fit(size, *self.state_budget, needs, remedy, error=WorkerBudgetError)
         block = in_order_of_ids([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)
         x -= x.mean(axis=0)
@@ -262,30 +242,30 @@ class LocalEngine(Engine):
         return work(x, block)
 
     def gathered(self) -> Block:
-        self.unweighted("a method that goes over the rows themselves")
+        self.refuse_weights("a method that goes over the rows themselves")
         return in_order_of_ids([self.identified()])
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
-        self.unweighted("a method that goes over the rows themselves")
+        self.refuse_weights("a method that goes over the rows themselves")
         return [work(self.gathered(), list(range(self.profile.q)))]
 
     def over_columns(
         self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
     ) -> np.ndarray:
-        self.unweighted("a method that goes over the rows themselves")
+        self.refuse_weights("a method that goes over the rows themselves")
         block = self.identified()
         rows, groups = target.groups(block)
         order = np.argsort(block.ids[rows], kind="stable")
         x = block.x[rows[order]]
+        groups = groups[order]
         features = self.profile.varying
-        step = max(1, (32 << 20) // (8 * max(1, len(rows))))
+        step = max(1, COLUMN_BYTES // (8 * max(1, len(rows))))
         out = []
-        for a in range(0, len(features), step):
-            part = x[:, features[a : a + step]]
-            out.append(
-                work(
-                    (part.toarray() if sp.issparse(part) else part).astype(np.float64),
-                    groups[order],
-                )
-            )
+        for first in range(0, len(features), step):
+            part = x[:, features[first : first + step]]
+            out.append(work(dense(part).astype(np.float64), groups))
         return np.concatenate(out)
+
+
+def _coded_run(blocks: list[Block], coding: Coding) -> CodedBlock:
+    return concatenate_coded([code_block(block, coding) for block in blocks])

@@ -7,7 +7,7 @@ import itertools
 import operator
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, reduce
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +31,7 @@ from ..blocks.renumber import with_row_value
 from ..errors import DataError, WorkerBudgetError, worker_errors
 from ..frames.frame import Batches
 from ..kernels.hashing import mix
+from ..kernels.matrix import dense
 from ..statistics.base import (
     DEFAULT_BUDGETS,
     Budgets,
@@ -51,18 +52,20 @@ AnyBlock = TypeVar("AnyBlock", bound=Block | CodedBlock)
 
 
 def _any_block(data: Buffer) -> Block | CodedBlock:
-    """A raw or a coded block, as it was encoded."""
+    """Return a raw or a coded block, as it was encoded."""
     state = decode(data)
     return CodedBlock.from_state(state) if "n" in state else Block.from_state(state)
 
 
 def _up_to(share: int, blocks: Iterable[tuple[AnyBlock, int]]) -> Iterator[list[AnyBlock]]:
-    """Blocks, each given with its bytes, in lists of `share` bytes; a list is let go before the
-    next."""
-    waiting, size = list[AnyBlock](), 0
-    for block, more in blocks:
+    """Yield blocks, each given with its bytes, in lists of `share` bytes.
+
+    A list is let go before the next."""
+    waiting: list[AnyBlock] = []
+    size = 0
+    for block, block_bytes in blocks:
         waiting.append(block)
-        size += more
+        size += block_bytes
         if size >= share:
             yield waiting
             waiting.clear()
@@ -77,28 +80,36 @@ def _up_to(share: int, blocks: Iterable[tuple[AnyBlock, int]]) -> Iterator[list[
 def partial_states(
     batches: Batches, statistics: list[Statistic], profile: Profile, pieces: int
 ) -> Batches:
-    """The statistics' states over the blocks of a task, cut into `pieces`."""
+    """Yield the statistics' states over the blocks of a task, cut into `pieces`."""
     states: list[State | None] = [None] * len(statistics)
     with one_thread():
         for data in encoded_cells(batches):
             block = _any_block(data)
             for index, statistic in enumerate(statistics):
                 states[index] = statistic.fold(states[index], block, profile)
-        yield from _state_rows(
-            (index, piece, part)
-            for index, state in enumerate(states)
-            if state is not None  # else no block came
-            for piece, part in enumerate(
-                cut(state, pieces) if pieces > 1 and statistics[index].divisible else [state]
-            )
-        )
+        yield from _state_rows(_cut_states(statistics, states, pieces))
+
+
+def _cut_states(
+    statistics: list[Statistic], states: list[State | None], pieces: int
+) -> Iterator[tuple[int, int, State]]:
+    """Yield (statistic, piece, state) of the states of all statistics."""
+    for index, state in enumerate(states):
+        if state is None:  # no block came
+            continue
+        is_cut = pieces > 1 and statistics[index].divisible
+        parts = cut(state, pieces) if is_cut else [state]
+        for piece, part in enumerate(parts):
+            yield index, piece, part
 
 
 def _state_rows(states: Iterable[tuple[int, int, State]]) -> Batches:
-    """(statistic, piece, state) as rows. Small states travel together, which copies them: each
-    batch costs Spark some 5 ms of a core. A large one goes alone, and before the next is
-    computed."""
-    waiting, size = list[tuple[int, int, Buffer]](), 0
+    """Yield (statistic, piece, state) as rows.
+
+    Small states travel together, which copies them: each batch costs Spark some 5 ms of a core. A
+    large one goes alone, and before the next is computed."""
+    waiting: list[tuple[int, int, Buffer]] = []
+    size = 0
     for index, piece, state in states:
         data = encode(compact(state))
         if len(data) >= STATES_BYTES:
@@ -106,7 +117,8 @@ def _state_rows(states: Iterable[tuple[int, int, State]]) -> Batches:
             continue
         if size + len(data) > STATES_BYTES:
             yield _rows_of(waiting)
-            waiting, size = [], 0
+            waiting = []
+            size = 0
         waiting.append((index, piece, data))
         size += len(data)
     if waiting:
@@ -122,19 +134,18 @@ def _rows_of(states: list[tuple[int, int, Buffer]]) -> pa.RecordBatch:
 
 
 def _states(batches: Batches) -> Iterator[tuple[tuple[int, int], State]]:
-    """((statistic, piece), state) of the rows that `_state_rows` made."""
+    """Yield ((statistic, piece), state) of the rows that `_state_rows` made."""
     for batch in batches:
-        statistic, piece, states = (batch.column(i) for i in range(3))
-        for key, data in zip(
-            zip(statistic.to_pylist(), piece.to_pylist(), strict=True), states, strict=True
-        ):
-            yield key, decode(data.as_py())
+        statistics = batch.column(0).to_pylist()
+        pieces = batch.column(1).to_pylist()
+        for statistic, piece, data in zip(statistics, pieces, batch.column(2), strict=True):
+            yield (statistic, piece), decode(data.as_py())
 
 
 def merged_states(
     statistics: list[Statistic], states: Iterable[tuple[tuple[int, int], State]]
 ) -> dict[tuple[int, int], State]:
-    """The states of each (statistic, piece) merged."""
+    """Merge the states of each (statistic, piece)."""
     merged: dict[tuple[int, int], State] = {}
     for key, part in states:
         merged[key] = statistics[key[0]].merge_into(merged[key], part) if key in merged else part
@@ -142,7 +153,7 @@ def merged_states(
 
 
 def merge_states(batches: Batches, statistics: list[Statistic]) -> Batches:
-    """All states of each piece of each statistic as one."""
+    """Merge all states of each piece of each statistic into one."""
     merged = merged_states(statistics, _states(batches))
     yield from _state_rows((*key, state) for key, state in merged.items())
 
@@ -154,11 +165,11 @@ def sharded_states(
     edges: list[np.ndarray],
     share: int,
 ) -> Batches:
-    """States of sharded statistics: rows are kept up to `share` bytes, then counted by ranges of
-    features, cut at `edges`."""
-    blocks = (
-        (_any_block(bytes(data)), len(data)) for data in encoded_cells(batches)
-    )  # a batch is not kept for a block of it
+    """Yield states of sharded statistics.
+
+    Rows are kept up to `share` bytes, then counted by ranges of features, cut at `edges`."""
+    # bytes: a batch is not kept for a block of it
+    blocks = ((_any_block(bytes(data)), len(data)) for data in encoded_cells(batches))
     with one_thread():
         for waiting in _up_to(share, blocks):
             for index, (statistic, cuts) in enumerate(zip(statistics, edges, strict=True)):
@@ -172,7 +183,7 @@ def reduce_shards(
     profile: Profile,
     edges: list[np.ndarray],
 ) -> Batches:
-    """All states of a shard, merged and finished; the numbers go on."""
+    """Merge and finish all states of each shard; the numbers go on."""
     merged: dict[tuple[int, int], list[State]] = {}
     with one_thread():
         for key, part in _states(batches):
@@ -184,16 +195,15 @@ def reduce_shards(
 
         def reduced() -> Iterator[tuple[int, int, State]]:
             for index, piece in sorted(merged):
-                smallest_first = merged.pop((index, piece))[::-1]
-                state = reduce(
-                    lambda last, part: statistics[index].merge(part, last), smallest_first
-                )
-                first, last = (int(edge) for edge in edges[index][piece : piece + 2])
-                yield (
-                    index,
-                    piece,
-                    {"numbers": statistics[index].reduce_shard(state, first, last, profile)},
-                )
+                statistic = statistics[index]
+                parts = merged.pop((index, piece))
+                state = parts.pop()  # the smallest
+                while parts:
+                    state = statistic.merge(parts.pop(), state)
+                first = int(edges[index][piece])
+                last = int(edges[index][piece + 1])
+                numbers = statistic.reduce_shard(state, first, last, profile)
+                yield index, piece, {"numbers": numbers}
 
         yield from _state_rows(reduced())
 
@@ -215,18 +225,19 @@ def _block_row(data: Buffer, position: int | None = None) -> pa.RecordBatch:
 
 
 def recode(batches: Batches, coding: Coding) -> Batches:
-    """Raw blocks to coded blocks of a size the counting kernels like."""
+    """Turn raw blocks into coded blocks of a size the counting kernels like."""
     blocks = (code_block(Block.decode(data), coding) for data in encoded_cells(batches))
-    sized = (
-        (each, each.onehot.indices.nbytes if each.codes is None else each.codes.nbytes)
-        for each in blocks
-    )
+    sized = ((block, _code_bytes(block)) for block in blocks)
     for waiting in _up_to(CODED_BYTES, sized):
         yield _block_row(concatenate_coded(waiting).encode())
 
 
+def _code_bytes(block: CodedBlock) -> int:
+    return block.onehot.indices.nbytes if block.codes is None else block.codes.nbytes
+
+
 def times(batches: Batches, shift: np.ndarray) -> Batches:
-    """Raw blocks with feature j multiplied by 2^`shift`[j]."""
+    """Multiply feature j of raw blocks by 2^`shift`[j]."""
     for data in encoded_cells(batches):
         yield _block_row(Block.decode(data).times(shift).encode())
 
@@ -234,58 +245,58 @@ def times(batches: Batches, shift: np.ndarray) -> Batches:
 def spread_cells(
     batches: Batches, coding: Coding, selected: tuple[int, ...], buckets: int
 ) -> Batches:
-    """Coded blocks cut by the hash of their rows' joint cell of some features."""
+    """Cut coded blocks by the hash of their rows' joint cell of some features."""
     for data in encoded_cells(batches):
         block = CodedBlock.decode(data)
         cell = np.zeros(block.n, np.uint64)
-        for s in selected:
-            cell = mix(cell.view(np.int64)) + block.feature(coding, s)
+        for feature in selected:
+            cell = mix(cell.view(np.int64)) + block.feature(coding, feature)
         bucket = (mix(cell.view(np.int64)) % np.uint64(buckets)).astype(np.int64)
-        for b in np.unique(bucket):
-            yield _block_row(block.take(np.flatnonzero(bucket == b)).encode(), int(b))
+        for number in np.unique(bucket):
+            rows = block.take(np.flatnonzero(bucket == number))
+            yield _block_row(rows.encode(), int(number))
 
 
 def gather_coded(batches: Batches) -> Batches:
-    """All coded parts of a task as one block."""
+    """Join all coded parts of a task into one block."""
     parts = [CodedBlock.decode(bytes(data)) for data in encoded_cells(batches)]
     if parts:
         yield _block_row(concatenate_coded(parts).encode())
 
 
 def spread_columns(batches: Batches, features: np.ndarray, target: Target, slices: int) -> Batches:
-    """Raw blocks cut into slices of columns, with row ids and groups."""
+    """Cut raw blocks into slices of columns, with row ids and groups."""
     for data in encoded_cells(batches):
         block = Block.decode(data)
         rows, groups = target.groups(block)
         x = block.x[rows]
         for index, columns in enumerate(np.array_split(features, slices)):
-            yield _block_row(
-                encode({"x": x[:, columns], "ids": block.ids[rows], "groups": groups}), index
-            )
+            part = {"x": x[:, columns], "ids": block.ids[rows], "groups": groups}
+            yield _block_row(encode(part), index)
 
 
 def work_on_columns(
     batches: Batches, work: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> Batches:
-    """All parts of a slice of columns, rows in the order of their ids, through a function."""
+    """Put all parts of a slice of columns, rows in the order of their ids, through a function."""
     with one_thread():
         for index, cells in itertools.groupby(
             numbered_cells(batches, "position"), operator.itemgetter(0)
         ):
             parts = [decode(bytes(data)) for _, data in cells]
-            order = np.argsort(np.concatenate([p["ids"] for p in parts]), kind="stable")
-            x = np.concatenate(
-                [p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts]
-            )[order]
-            groups = np.concatenate([p["groups"] for p in parts])[order]
+            ids = np.concatenate([part["ids"] for part in parts])
+            order = np.argsort(ids, kind="stable")
+            x = np.concatenate([dense(part["x"]) for part in parts])[order]
+            groups = np.concatenate([part["groups"] for part in parts])[order]
             yield _block_row(encode({"result": work(x.astype(np.float64), groups)}), index)
 
 
 def over_labels(
     batches: Batches, work: Callable[[Block, list[int]], State], q: int, tasks: int
 ) -> Batches:
-    """`Engine.over_labels` in a task: its blocks together, and its share of the labels, dealt in
-    turn."""
+    """Do the work of `Engine.over_labels` in a task.
+
+    Its blocks together, and its share of the labels, dealt in turn."""
     of_task: dict[int, list[Block]] = {}
     for task, data in numbered_cells(batches, "task"):
         of_task.setdefault(task, []).append(Block.decode(bytes(data)))
@@ -299,7 +310,7 @@ def over_labels(
 
 
 def in_memory(engine: LocalEngine, work: Callable[[np.ndarray, Block], Any]) -> Any:
-    """`Engine.in_memory` inside a task."""
+    """Return `Engine.in_memory` inside a task."""
     engine.rescale_extremes()
     return engine.in_memory(work)
 
@@ -307,15 +318,13 @@ def in_memory(engine: LocalEngine, work: Callable[[np.ndarray, Block], Any]) -> 
 def in_one_task(
     batches: Batches, work: Callable[[LocalEngine], Any], profile: Profile, budgets: Budgets
 ) -> Batches:
-    """A small run: every block in one task, the whole method there, its result pickled."""
+    """Do a small run: every block in one task, the whole method there, its result pickled."""
     blocks = [Block.decode(bytes(data)) for data in encoded_cells(batches)]
     with one_thread():
         try:
             answer = work(LocalEngine(profile, blocks, budgets))
-        except (
-            WorkerBudgetError
-        ) as error:  # an answer, too: the cluster would run a failed task again
-            answer = error
+        except WorkerBudgetError as error:
+            answer = error  # an answer, too: the cluster would run a failed task again
         result = pickle.dumps(answer, protocol=5)
     yield pa.RecordBatch.from_pydict({"result": binary_array(result)})
 
@@ -323,8 +332,9 @@ def in_one_task(
 def run_in_one_task(
     packed: Packed, work: Callable[[LocalEngine], Answer], budgets: Budgets = DEFAULT_BUDGETS
 ) -> Answer:
-    """Return `work(engine)` over all rows, of one task; `WorkerBudgetError` where it may not hold
-    what the work asks for."""
+    """Return `work(engine)` over all rows, of one task.
+
+    `WorkerBudgetError` where it may not hold what the work needs."""
     task = partial(in_one_task, work=work, profile=packed.profile, budgets=budgets)
     try:
         with worker_errors():

@@ -162,7 +162,7 @@ class Counting:
         self.target = target if target is not None else labels_of(engine, p)
         correction = p.get("bias_correction", "none")
         if correction != "none" and engine.profile.weight_unit < 1:
-            engine.unweighted(
+            engine.refuse_weights(
                 f"bias_correction={correction!r}, which counts rows, takes weights that are whole "
                 "numbers; else it"
             )

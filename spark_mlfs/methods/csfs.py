@@ -118,7 +118,7 @@ class CSFS(GramMethod):
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         if not engine.profile.has_unknown:
             return super().score(engine, p, count)
-        engine.unweighted("csfs with unknown labels")
+        engine.refuse_weights("csfs with unknown labels")
         if p["label_weights"] != "uniform":
             raise ParameterError(
                 "label_weights of csfs needs every label known: it fills in the others; leave it "

@@ -165,7 +165,7 @@ class Portray:
         if len(self.picks) <= MOST_PICKS or not shown:
             return [grams]
         correlations = LabelCorrelations(shown, grams.rows)
-        size = max(8 * len(shown) * len(self.picks), engine._held(correlations))
+        size = max(8 * len(shown) * len(self.picks), engine.bytes_at_once(correlations))
         fits = size <= min(MOST_BYTES, budgets.driver)
         return [grams, correlations] if fits else [grams]
 

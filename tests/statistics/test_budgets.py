@@ -92,8 +92,8 @@ def test_sparse_codes_that_do_not_fit_are_let_go_part_by_part(monkeypatch, cores
     ]
     profile = reduce(Profile.merge, (profile_block(block, 30) for block in blocks))
     monkeypatch.setattr(local, "STORED_A_CORE", 0)
-    monkeypatch.setattr("spark_mlfs.engine.base.PASSING_ENTRIES", 4000)
-    monkeypatch.setattr(local, "PASSING_ENTRIES", 4000)
+    monkeypatch.setattr("spark_mlfs.engine.base.STREAMED_ENTRIES", 4000)
+    monkeypatch.setattr(local, "STREAMED_ENTRIES", 4000)
     coded = []
     monkeypatch.setattr(
         local,
@@ -115,7 +115,7 @@ def test_sparse_codes_that_do_not_fit_are_let_go_part_by_part(monkeypatch, cores
         and sum(coded[kept:]) == 2 * rows.nnz
         and not small._coded
     )
-    runs = small._passing()
+    runs = small._streamed_runs()
     assert (
         max(sum(part.x.nnz for part in run) for run in runs) <= 4000 // cores + 200
         and len(runs) < 2 * rows.nnz * cores / 4000

@@ -157,7 +157,7 @@ def test_stored_counts_against_full_tables(kind):
     for method, given in RUNS:
         one, other = (scores(e, method, given).values for e in (thin, full))
         assert np.allclose(one, other, rtol=1e-9, atol=1e-13), (method, given)
-    coding, (coded,) = thin.coding(), thin._blocks(TwoWay(thin.coding(), thin.labels()))
+    coding, (coded,) = thin.coding(), thin._read(TwoWay(thin.coding(), thin.labels()))
     _, y, _ = table(kind)
     codes = np.stack([coded.feature(coding, f) for f in range(thin.num_features)], axis=1)
     each = np.array(
@@ -330,7 +330,7 @@ def test_no_piece_is_larger_than_it_announces(kind, ended):
     for size in (1, 2000, 1 << 20):
         edges = statistic.edges(held.profile, size)
         assert edges[0] == 0 and edges[-1] == held.num_features and (np.diff(edges) > 0).all()
-        states = statistic.shards(held._blocks(statistic), held.profile, edges)
+        states = statistic.shards(held._read(statistic), held.profile, edges)
         for a, z, state in zip(edges[:-1], edges[1:], states, strict=True):
             assert len(encode(compact(state))) <= statistic.shard_bytes(held.profile, a, z)
 
@@ -422,7 +422,7 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
         held, check(METHODS.create("mim").parameters, {}, "mim")
     )
     edges = held.edges_of(statistic)
-    (coded,) = held._blocks(statistic)
+    (coded,) = held._read(statistic)
     parts = [coded.take(np.arange(a, a + 70)) for a in range(0, 700, 70)]
     batches = [
         pa.RecordBatch.from_arrays([binary_array(part.encode())], names=["block"]) for part in parts
