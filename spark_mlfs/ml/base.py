@@ -46,9 +46,9 @@ FRAME = (
 class EntryStage(EntryEstimator, Checked):
     """A stage whose parameters are those of a registry's entry, as Params."""
 
-    def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
-        own = () if entry is None else cls.registry[entry].parameters
-        super().__init_subclass__(entry=entry, parameters=own, **further)
+    def __init_subclass__(cls, entry: str | None = None, **keywords: Any) -> None:
+        parameters = () if entry is None else cls.registry[entry].parameters
+        super().__init_subclass__(entry=entry, parameters=parameters, **keywords)
 
     @classmethod
     def _give_methods(cls, known: dict[str, Any]) -> None:
@@ -77,10 +77,13 @@ class MultiLabelEstimator(
     """Common part of every estimator: the columns it reads and how it runs."""
 
     def _fit(self, dataset: DataFrame) -> Fitted:
-        """Check, pack, compute within the budgets, release. The model has the estimator's uid and
-        the params that both have."""
-        given, dataset = dataset, as_spark(dataset)
-        if dataset is not given and self.getFeaturesCol() not in dataset.columns:
+        """Check, pack, compute within the budgets, release.
+
+        The model has the estimator's uid and the params that both have."""
+        frame = as_spark(dataset)
+        was_pandas = frame is not dataset
+        dataset = frame
+        if was_pandas and self.getFeaturesCol() not in dataset.columns:
             raise ParameterError(
                 f"the pandas frame has no column {self.getFeaturesCol()!r} of arrays; gather its "
                 "columns with spark_mlfs.read.table(spark, frame, features=[...], labels=[...]), "
@@ -95,24 +98,25 @@ class MultiLabelEstimator(
         return self._copyValues(model._resetUid(self.uid))
 
     def _row_settings(self, checked: Checks) -> dict[str, Any]:
-        """The weights of rows, how grades are read and the like, as `pack` is told by an estimator
-        that takes them."""
+        """Return further arguments of `pack`: weights of rows, how grades are read."""
         return {}
 
     def _check(self, dataset: DataFrame) -> Checks:
-        """Return the checked settings of `_compute`. `ParameterError` for what is wrong, before any
-        row is read."""
+        """Return the checked settings of `_compute`.
+
+        Raises `ParameterError` for what is wrong, before any row is read."""
         raise NotImplementedError
 
     def _compute(self, packed: Packed, checked: Checks, started: float) -> Fitted:
-        """The model of packed data; the fit began at `started` (`time.perf_counter`)."""
+        """Return the model of packed data; the fit began at `started` (`time.perf_counter`)."""
         raise NotImplementedError
 
     _progress: pipeline.Progress | None = None
 
     def onProgress(self, report: Callable[[str, int, int], None] | None) -> Self:
-        """Calls `report(what, done, total)` while fitting; returns the estimator. It is not pickled
-        with the estimator."""
+        """Have `report(what, done, total)` called while fitting; return the estimator.
+
+        It is not pickled with the estimator."""
         self._progress = report
         return self
 
@@ -126,14 +130,14 @@ class MultiLabelEstimator(
 
 
 class Saved(Checked, Model, Storable):
-    """A model that saves and loads; `_extra` is what it says of its training."""
+    """A model that saves and loads; `_extra` are the facts of its training."""
 
     _extra: dict[str, Any]
 
     def transform(
         self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None
     ) -> DataFrame:
-        """`dataset` with the output columns; a pandas frame goes through the session."""
+        """Return `dataset` with the output columns; a pandas frame goes through the session."""
         return super().transform(as_spark(dataset), params)
 
 
@@ -145,28 +149,30 @@ class StateModel(Learned, Saved, FeatureAccessors):
 
     def __init__(self) -> None:
         super().__init__()
-        self.state, self._extra = {}, {}
+        self.state = {}
+        self._extra = {}
 
     @classmethod
     def of(cls, state: State, extra: dict[str, Any]) -> Self:
-        """The model of what was learned, and of what `summary` tells about it."""
+        """Return the model of a learned state, and of the facts of its `summary`."""
         model = cls()
-        model.state, model._extra = state, extra
+        model.state = state
+        model._extra = extra
         return model
 
     def places(self, dataset: DataFrame) -> np.ndarray | None:
         """Return where the training features are in `dataset` (`places_in`)."""
         column = self.getFeaturesCol()
-        return self.places_in(
-            self.slots(dataset, column) if column in dataset.columns else None, column
-        )
+        return self.places_in(self._slots(dataset), column)
+
+    def _slots(self, dataset: DataFrame) -> list[str] | None:
+        column = self.getFeaturesCol()
+        return self.slots(dataset, column) if column in dataset.columns else None
 
     def cells(self, dataset: DataFrame) -> FeatureSource:
-        """The features of `dataset` as they were trained on, missing values filled as they were
-        there."""
+        """Return the training features of `dataset`, missing values filled as in training."""
         column = self.getFeaturesCol()
-        names = self.slots(dataset, column) if column in dataset.columns else None
-        return feature_cells(dataset, column, *self.reading(names, column))
+        return feature_cells(dataset, column, *self.reading(self._slots(dataset), column))
 
     def _saved_data(self) -> SavedData:
         return SavedData(state_rows(self.state), PIECES, {"learned": self._extra})
@@ -182,18 +188,16 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
     model: ClassVar[type[StateModel]]
 
     def _check(self, dataset: DataFrame) -> Fit[Learner]:
-        checked = spec.check(
-            self.entry.parameters,
-            self._values(self.entry.parameters),
-            f"{self.registry.kind} {self.entry.name!r}",
-        )
-        return Fit(self.entry(), checked, self._further(dataset, checked))
+        table = self.entry.parameters
+        owner = f"{self.registry.kind} {self.entry.name!r}"
+        checked = spec.check(table, self._values(table), owner)
+        return Fit(self.entry(), checked, self._added(dataset, checked))
 
-    def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _added(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {}
 
     def _small_bytes(self, fit: Fit[Learner], profile: Profile) -> int:
-        """Blocks below this size are fitted in one task."""
+        """Return the size of blocks below which they are fitted in one task."""
         raise NotImplementedError
 
     def _compute(self, packed: Packed, checked: Fit[Learner], started: float) -> Trained:

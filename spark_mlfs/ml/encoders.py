@@ -18,49 +18,50 @@ from ..media.base import EncodeCells
 from ..read.encoded import encoded
 from .base import SESSION, EntryStage
 from .persistence import Storable, load_state
-from .rows import refuse_taken
+from .rows import refuse_existing
 from .shared import ENCODED as COLUMNS
 from .shared import EncodedAccessors
 
 
 class EncoderStage(EntryStage, EncodedAccessors, Transformer, Storable):
-    """Common part of the encoders: a column of binary content to a vector, and a column of reasons
-    why a row has none."""
+    """Common part of the encoders: a column of binary content to a vector.
+
+    A second column has the reason why a row has none."""
 
     registry = ENCODERS
     _common = COLUMNS
     _example = f"""{SESSION}$made
 >>> encoder = spark_mlfs.$name($settings)
->>> encoder.transform(spark.createDataFrame([(content,)], "content binary")).first()["features"].size
+>>> encoder.transform(spark.createDataFrame([(content,)], "content binary")).first()\
+["features"].size
 $width"""
-    _state: dict[str, Any] | None = None  # what was saved, in place of what the params name
+    _state: dict[str, Any] | None = None  # saved beside the params, in place of the file they name
     _state_of: tuple[Any, ...] = ()
     _known: tuple[dict[str, Any], EncodeCells] | None = None
 
     def _encoder(self) -> EncodeCells:
-        """The encoder with its parameters, for use outside Spark."""
+        """Return the encoder with its parameters, for use outside Spark."""
         values = self._values(self.entry.parameters)
-        if (
-            self._state is None or self._named(values) != self._state_of
-        ):  # what names another file is read anew
-            return EncodeCells.of(self.entry.name, values)
+        if self._state is None or self._named(values) != self._state_of:
+            return EncodeCells.of(self.entry.name, values)  # another file is read anew
         if self._known is None or self._known[0] != values:
-            self._known = (
-                values,
-                EncodeCells.of(
-                    self.entry.name, values, self._state, f"the saved {type(self).__name__}"
-                ),
-            )
+            owner = f"the saved {type(self).__name__}"
+            self._known = (values, EncodeCells.of(self.entry.name, values, self._state, owner))
         return self._known[1]
 
     def pruned(self, names: Sequence[str]) -> Self:
-        """An encoder that computes only the numbers of these names (`selectedFeatureNames` of a
-        selection), in that order. `ParameterError` where its last layer is not linear."""
+        """Return an encoder that computes only the numbers of these names, in that order.
+
+        Such as `selectedFeatureNames` of a selection. Raises `ParameterError` where its last layer
+        is not linear."""
         return self.copy().withState(self._encoder().pruned(names).state)
 
     def withState(self, state: dict[str, Any] | None) -> Self:
-        """Set what is saved beside the params, in place of what these name; returns the encoder."""
-        self._state, self._known = state, None
+        """Set the state that is saved beside the params, in place of the file that they name.
+
+        Returns the encoder."""
+        self._state = state
+        self._known = None
         self._state_of = self._named(self._values(self.entry.parameters))
         return self
 
@@ -81,12 +82,13 @@ $width"""
             self.withState(load_state(spark, path, metadata.get("data")))._encoder()
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        dataset, column = as_spark(dataset), self.getInputCol()
+        dataset = as_spark(dataset)
+        column = self.getInputCol()
         if column not in dataset.columns:
             raise ParameterError(
                 f"inputCol {column!r} is no column; there are {', '.join(dataset.columns[:12])}"
             )
-        refuse_taken(dataset, [self.getOutputCol()])
+        refuse_existing(dataset, [self.getOutputCol()])
         out: DataFrame = encoded(
             dataset, self._encoder(), self.getOutputCol(), column, self.getReasonCol()
         )

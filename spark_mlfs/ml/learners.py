@@ -36,8 +36,9 @@ from ..solvers.ties import complete
 from ..statistics.base import Budgets
 from .base import FRAME, StateEstimator, StateModel
 from .params import FITTING
-from .rows import FeatureSource, map_against, map_rows, training_blocks
+from .rows import FeatureSource, map_rows
 from .shared import EXTRACTED, PREDICTIONS, ExtractedAccessors, PredictionAccessors
+from .training_blocks import map_against, training_blocks
 
 # training machines costs far more than reading the rows: above this, side by side
 SIDE_BY_SIDE_BYTES = 256 << 10
@@ -47,7 +48,7 @@ BROADCAST_BYTES = 32 << 20
 
 
 def project(extractor: Extractor, state: State, output: str, x: Matrix) -> dict[str, np.ndarray]:
-    """A projection of rows as the column of `map_rows`."""
+    """Project rows, as the column of `map_rows`."""
     return {output: extractor.project(state, scaled(state, x))}
 
 
@@ -81,18 +82,14 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         if "scores" not in self.state:
             return None
         order, values = complete(self.state["scores"], self.state["varying"], self.numFeatures)
-        ranks, names, of = (
-            np.arange(1, len(order) + 1),
-            np.array(self.featureNames, object),
-            values[order],
-        )
+        names = np.array(self.featureNames, object)
         return pd.DataFrame(
             {
-                "rank": ranks,
+                "rank": np.arange(1, len(order) + 1),
                 "index": order,
                 "name": names[order].tolist(),
-                "score": of,
-                "relevance": of,
+                "score": values[order],
+                "relevance": values[order],
             }
         )
 
@@ -105,13 +102,15 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         task = partial(project, self._extractor, self.state, output)
         out = map_rows(dataset, self.cells(dataset), task, {output: "vector"})
         metadata = attribute_metadata(self.names)
-        if len(widths := self.label_slices()) > 1:
-            metadata[SLICES] = widths
+        slices = self.label_slices()
+        if len(slices) > 1:
+            metadata[SLICES] = slices
         return out.withMetadata(output, metadata)
 
     def label_slices(self) -> list[int]:
-        """(q + 1) positions at which each label's features begin in the output; nothing where they
-        are not each label's own."""
+        """Return (q + 1) positions where each label's features begin in the output.
+
+        Empty where they are not each label's own."""
         return label_slices(self.state)
 
 
@@ -126,17 +125,16 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], Ex
 True"""
 
     def _small_bytes(self, fit: Fit[Extractor], profile: Profile) -> int:
-        return (
-            0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else Budgets.small
-        )
+        many_pairs = fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS
+        return 0 if many_pairs else Budgets.small
 
 
 def predicted_by(
     predictor: NeighbourVote, columns: tagging.ColumnsOf, nearest: Nearest
 ) -> tagging.Columns:
-    """What `columns` makes of a prediction from the nearest training rows, as `map_against` calls
-    it."""
-    return columns(*predictor.vote(label_counts(nearest, predictor.state["y"].astype(np.float64))))
+    """Make `columns` of a prediction from the nearest training rows, for `map_against`."""
+    counts = label_counts(nearest, predictor.state["y"].astype(np.float64))
+    return columns(*predictor.vote(counts))
 
 
 class MultiLabelClassificationModel(StateModel, PredictionAccessors):
@@ -156,13 +154,12 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
     (2, ['label_0', 'label_1'])"""
 
     def predictor(self) -> Predictor:
-        """The NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""
+        """Return the NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""
         return CLASSIFIERS.create(self._extra["classifier"]).predictor(self.state)
 
     @property
     def joins_blocks(self) -> bool:
-        """Whether the training rows are too many to travel to every task: they are joined by
-        blocks."""
+        """Whether blocks are joined, since the training rows are too many for every task."""
         predictor = self.predictor()
         return isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES
 
@@ -173,8 +170,9 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         outputs: dict[str, str],
         cells: FeatureSource | None = None,
     ) -> DataFrame:
-        """`dataset` with what `columns` makes of the predictions of its rows, whose features
-        `cells` reads where it is given."""
+        """Add what `columns` makes of the predictions of the rows.
+
+        `cells` reads their features, where it is not None."""
         predictor = self.predictor()
         joins = cells is None and self.joins_blocks
         if cells is None:
@@ -184,17 +182,21 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             if self._blocks is None:
                 self._blocks = training_blocks(dataset.sparkSession, self.state["x"])
             assert isinstance(predictor, NeighbourVote)
-            light = type(predictor)(
-                {name: value for name, value in self.state.items() if name != "x"}
-            )
+            # without the training rows, which the blocks bring
+            voter = type(predictor)({k: value for k, value in self.state.items() if k != "x"})
             return map_against(
-                dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
-                partial(predicted_by, light, columns), outputs,
-            )  # fmt: skip
-        rows = tagging.rows_at_once(self.labelNames)
-        return map_rows(
-            dataset, cells, partial(tagging.predicted_columns, predictor, columns), outputs, rows
-        )
+                dataset,
+                self.getFeaturesCol(),
+                read,
+                self._blocks,
+                voter.rows,
+                voter.stored,
+                self.state["k"],
+                partial(predicted_by, voter, columns),
+                outputs,
+            )
+        function = partial(tagging.predicted_columns, predictor, columns)
+        return map_rows(dataset, cells, function, outputs, tagging.rows_at_once(self.labelNames))
 
     _blocks: DataFrame | None = None
 
@@ -207,7 +209,8 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         return copied
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()
+        prediction = self.getPredictionCol()
+        raw = self.getRawPredictionCol()
         out = self.predicted(
             dataset,
             partial(tagging.label_vectors, prediction, raw),
@@ -224,26 +227,26 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         names: tuple[str, str] | None = None,
         cells: FeatureSource | None = None,
     ) -> DataFrame:
-        """`dataset` with ``tags`` (array<string>) and their ``scores`` (array<double>), best first:
-        the predicted labels, or the `top_n` best scores, or the labels that score at least
+        """Add ``tags`` (array<string>) and their ``scores`` (array<double>), best first.
+
+        The predicted labels, or the `top_n` best scores, or the labels that score at least
         `threshold`. `all_scores` adds rawPredictionCol as array<double>. `names` of the two
         columns; without, a frame that has ``tags`` or ``scores`` of its own gets ``predicted_tags``
         and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol."""
         tagging.check_choice(top_n, threshold, len(self.labelNames))
         raw = self.getRawPredictionCol()
         tagged, scored = names or tagging.output_names(dataset.columns)
-        outputs = {"__labels__": "array<int>", scored: "array<double>"} | (
-            {raw: "array<double>"} if all_scores else {}
-        )
+        outputs = {"__labels__": "array<int>", scored: "array<double>"}
+        if all_scores:
+            outputs[raw] = "array<double>"
         if cells is not None and isinstance(cells.read, tagging.PassageReader):
             outputs[tagging.BEST] = "array<string>"
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
-        out = self.predicted(
-            dataset, partial(tagging.label_lists, top_n, threshold, raw, scored), outputs, cells
-        )
-        every = F.array(*(F.lit(name) for name in self.labelNames))
-        tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
+        columns = partial(tagging.label_lists, top_n, threshold, raw, scored)
+        out = self.predicted(dataset, columns, outputs, cells)
+        label_names = F.array(*(F.lit(name) for name in self.labelNames))
+        tags = F.transform("__labels__", lambda label: F.element_at(label_names, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")
 
 
@@ -259,11 +262,10 @@ class ClassifierEstimator(
 >>> model.tagged(frame).first()["tags"]
 ['sport']"""
 
-    def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _added(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
         column = self.getFeaturesCol()
-        return slices_of(
-            parameters, dataset.schema[column].metadata if column in dataset.columns else {}, column
-        )
+        metadata = dataset.schema[column].metadata if column in dataset.columns else {}
+        return slices_of(parameters, metadata, column)
 
     def _small_bytes(self, fit: Fit[Classifier], profile: Profile) -> int:
         return SIDE_BY_SIDE_BYTES if fit.learner.by_label(fit.parameters) else Budgets.small

@@ -34,26 +34,26 @@ FITTING = (
 def declare(owner: type, parameters: Sequence[Parameter]) -> None:
     """Give a class a pyspark.ml Param, a getter and a setter of each parameter."""
     for p in parameters:
-        doc, kind, (get, set) = (
-            f"{camel_words(p.doc)} ({p.constraint})",
-            annotation(p.constraint),
-            _accessors(p.camel),
-        )
+        doc = f"{camel_words(p.doc)} ({p.constraint})"
+        kind = annotation(p.constraint)
         setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
-        get.__annotations__, get.__doc__ = {"return": kind}, f"Value of `{p.camel}`: {doc}."
-        set.__annotations__, set.__doc__ = (
-            {"value": kind, "return": "Self"},
-            f"Sets `{p.camel}`: {doc}.",
-        )
-        for verb, method in (("get", get), ("set", set)):
-            name = verb + p.camel[0].upper() + p.camel[1:]
-            if name not in vars(owner):
-                method.__name__, method.__qualname__, method.__module__ = (
-                    name,
-                    f"{owner.__qualname__}.{name}",
-                    owner.__module__,
-                )
-                setattr(owner, name, method)
+        getter, setter = _accessors(p.camel)
+        getter.__annotations__ = {"return": kind}
+        getter.__doc__ = f"Value of `{p.camel}`: {doc}."
+        setter.__annotations__ = {"value": kind, "return": "Self"}
+        setter.__doc__ = f"Sets `{p.camel}`: {doc}."
+        suffix = p.camel[0].upper() + p.camel[1:]
+        _add_method(owner, "get" + suffix, getter)
+        _add_method(owner, "set" + suffix, setter)
+
+
+def _add_method(owner: type, name: str, method: Any) -> None:
+    """Add a method of this name, unless the class has its own."""
+    if name not in vars(owner):
+        method.__name__ = name
+        method.__qualname__ = f"{owner.__qualname__}.{name}"
+        method.__module__ = owner.__module__
+        setattr(owner, name, method)
 
 
 def _accessors(name: str) -> tuple[Any, Any]:
@@ -78,15 +78,16 @@ def known_params(stage: Any, values: Mapping[str, Any], known: Collection[str]) 
 
 
 class Checked(Params):
-    """Params that refuse None where it is no value of theirs; pyspark's own take it unasked. Those
-    of a table are written ``class FittingAccessors(Checked, parameters=FITTING)`` and have its
-    defaults."""
+    """Params that refuse None where it is no value of theirs; pyspark's own take it.
+
+    Those of a table are written ``class FittingAccessors(Checked, parameters=FITTING)`` and have
+    its defaults."""
 
     _input_kwargs: dict[str, Any]
     _declared: ClassVar[tuple[Parameter, ...]] = ()
 
-    def __init_subclass__(cls, parameters: Sequence[Parameter] = (), **further: Any) -> None:
-        super().__init_subclass__(**further)
+    def __init_subclass__(cls, parameters: Sequence[Parameter] = (), **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         cls._declared = tuple(parameters)
         declare(cls, parameters)
 

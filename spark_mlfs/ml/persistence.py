@@ -9,7 +9,7 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml import PipelineModel
@@ -36,7 +36,7 @@ from ..methods import METHODS
 
 
 class StageWriter(MLWriter):
-    """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``, without the
+    """Params as JSON text in ``metadata/``, learned data as Parquet in ``data/``, without the
     JVM."""
 
     def __init__(self, instance: Any) -> None:
@@ -44,10 +44,11 @@ class StageWriter(MLWriter):
         self.instance = instance
 
     def _handleOverwrite(self, path: str) -> None:
-        """Nothing: `saveImpl` writes with mode overwrite."""
+        """Do nothing: `saveImpl` writes with mode overwrite."""
 
     def saveImpl(self, path: str) -> None:
-        spark, learned = self.sparkSession, self._data()
+        spark = self.sparkSession
+        learned = self._data()
         mode = "overwrite" if self.shouldOverwrite else "error"
         if learned is not None:
             frame = spark.createDataFrame(learned.frame, learned.schema)
@@ -58,8 +59,7 @@ class StageWriter(MLWriter):
         )
 
     def save_here(self, folder: Path) -> None:
-        """The same files written by this process: a Spark job a file takes longer than all of
-        them."""
+        """Write the same files by this process: a Spark job a file takes longer than all."""
         learned = self._data()
         saved.save_here(folder, self._metadata(learned), learned)
 
@@ -75,8 +75,9 @@ class StageWriter(MLWriter):
 
 
 class StageReader(MLReader[Any]):
-    """Loads what `StageWriter` saved, of the class asked for or one below it; `ParameterError` says
-    what else is there."""
+    """Loads what `StageWriter` saved, of the requested class or one below it.
+
+    `ParameterError` names the class that is there instead."""
 
     def __init__(self, cls: type) -> None:
         super().__init__()
@@ -96,8 +97,7 @@ class StageReader(MLReader[Any]):
             except SparkMlfsError:
                 raise
             except AnalysisException as error:
-                own = from_worker(error)
-                raise own or ParameterError(
+                raise from_worker(error) or ParameterError(
                     f"{path}/data is not there, or holds no Parquet: {AGAIN}"
                 ) from None
             except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -111,15 +111,15 @@ class StageReader(MLReader[Any]):
     def _class(self, path: str, name: str) -> type:
         name = name.replace("org.apache.spark", "pyspark")
         module, _, kind = name.rpartition(".")
-        own = module.partition(".")[0] == PACKAGE
+        is_ours = module.partition(".")[0] == PACKAGE
         # a public class is known by its name, wherever in the package it stood when it was saved
-        stored = (attribute(PACKAGE, kind) if own else None) or attribute(module, kind)
+        stored = (attribute(PACKAGE, kind) if is_ours else None) or attribute(module, kind)
         if isinstance(stored, type) and issubclass(stored, self.cls):
             return stored
-        where = PACKAGE if own else module
+        package = PACKAGE if is_ours else module
         raise ParameterError(
             f"{path!r} holds a {kind}, not a {self.cls.__name__}: call "
-            f"{where}.{kind}.load({path!r})"
+            f"{package}.{kind}.load({path!r})"
         )
 
 
@@ -135,29 +135,32 @@ class Storable(MLReadable[Any], MLWritable):
 
 
 def class_path(cls: type) -> str:
-    """How a saved stage names its class: a public class of this package by its public name, which
-    outlives moves within it."""
+    """Return the name of a class in a saved stage.
+
+    Of a public class of this package the public name, which outlives moves within it."""
     public = cls.__module__.partition(".")[0] == PACKAGE and attribute(PACKAGE, cls.__name__) is cls
     return f"{PACKAGE if public else cls.__module__}.{cls.__name__}"
 
 
 def attribute(module: str, name: str) -> Any:
-    """An attribute of a module; None where there is no such module, or the module has none of that
-    name. What is saved has only this package, pyspark's ML and those of registered entries
-    imported, and is answered from what the process has imported."""
-    registered = (
-        METHODS.packages() | EXTRACTORS.packages() | CLASSIFIERS.packages()
-    )  # this one, too
-    own = f"{module}.".startswith("pyspark.ml.") or module.partition(".")[0] in registered
+    """Return an attribute of a module; None where there is no such module or attribute.
+
+    A saved folder has only this package, pyspark's ML and those of registered entries imported; of
+    others it gets what the process has imported."""
+    # the packages of entries, this one among them
+    registered = METHODS.packages() | EXTRACTORS.packages() | CLASSIFIERS.packages()
+    may_import = f"{module}.".startswith("pyspark.ml.") or module.partition(".")[0] in registered
     try:
-        return getattr(importlib.import_module(module) if own else sys.modules[module], name, None)
+        loaded = importlib.import_module(module) if may_import else sys.modules[module]
     except (ImportError, ValueError, KeyError, SystemExit):
         return None
+    return getattr(loaded, name, None)
 
 
 def load_state(spark: SparkSession, path: str, expected: int | None = None) -> State:
-    """The inverse of `state_rows`, of the digest `expected`; `DataError` for absent or damaged
-    pieces."""
+    """Load a state, the inverse of `state_rows`, of the digest `expected`.
+
+    Raises `DataError` for absent or damaged pieces."""
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(
@@ -169,12 +172,13 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
 def save_pipeline(
     spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False
 ) -> None:
-    """Saves a pipeline whose stages are Python's own; `PipelineModel.load` and `load_pipeline` read
-    it."""
+    """Save a pipeline whose stages are Python's own.
+
+    `PipelineModel.load` and `load_pipeline` read it."""
     mode = "overwrite" if overwrite else "error"
     stages: list[Any] = pipeline.stages
-    told = {"stageUids": [stage.uid for stage in stages], "language": "Python"}
-    text = DefaultParamsWriter._get_metadata_to_save(pipeline, spark, paramMap=told)
+    param_map = {"stageUids": [stage.uid for stage in stages], "language": "Python"}
+    text = DefaultParamsWriter._get_metadata_to_save(pipeline, spark, paramMap=param_map)
     spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode(mode).text(
         f"{path}/metadata"
     )
@@ -183,64 +187,76 @@ def save_pipeline(
         if hasattr(stage, "stages"):
             save_pipeline(spark, stage, place, overwrite)
         else:
-            (stage.write().overwrite() if overwrite else stage.write()).save(place)
+            writer = stage.write()
+            (writer.overwrite() if overwrite else writer).save(place)
 
 
 def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
-    """The pipeline saved at `path` by `save_pipeline`, or by pyspark. `ParameterError` where there
-    is none, a stage is of the JVM that this client does not reach, or of a class that is not to be
-    imported: pyspark's own reader imports whatever is named."""
-    saved = metadata_at(spark, path)
-    told = saved.get("paramMap", {})
-    if not str(saved.get("class")).endswith(".PipelineModel"):
+    """Load the pipeline saved at `path` by `save_pipeline`, or by pyspark.
+
+    Raises `ParameterError` where there is none, a stage is of the JVM that this client does not
+    reach, or of a class that is not to be imported: pyspark's own reader imports whatever is
+    named."""
+    metadata = metadata_at(spark, path)
+    param_map = metadata.get("paramMap", {})
+    if not str(metadata.get("class")).endswith(".PipelineModel"):
         raise ParameterError(f"{path} holds no pipeline")
-    if told.get("language") != "Python" or "stageUids" not in told:
-        if jvm_within_reach() and told.get("language") != "Python":
-            return PipelineModel.load(
-                path
-            )  # all of its stages are the JVM's, which has the classes it was started with
+    if param_map.get("language") != "Python" or "stageUids" not in param_map:
+        if jvm_within_reach() and param_map.get("language") != "Python":
+            # all of its stages are the JVM's, which has the classes it was started with
+            return PipelineModel.load(path)
         raise ParameterError(
             f"{path} holds no pipeline of Python's own stages: {OF_THE_JVM}; load it with a client "
             "of Spark 4"
         )
-    stages = []
-    for number, uid in enumerate(told["stageUids"]):
-        place = _place(path, number, uid, len(told["stageUids"]))
-        named = str(metadata_at(spark, place).get("class"))
-        module, _, name = named.replace("org.apache.spark", "pyspark").rpartition(".")
-        if named.startswith("org.apache.spark") and not jvm_within_reach():
-            raise ParameterError(
-                f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of "
-                "Spark 4"
-            )
-        kind: Any = attribute(module, name)
-        whole = (
-            (JavaMLReadable, PipelineModel) if module.startswith("pyspark.") else Params
-        )  # the others load what they hold
-        if not isinstance(kind, type) or not issubclass(kind, whole):
-            raise ParameterError(
-                f"{path}: its stage {named} is not imported from a saved folder, which takes "
-                "spark_mlfs, pyspark.ml (no stage of which holds others) and packages of "
-                "registered methods: install or import the package it is of, if you trust it"
-            )
-        stages.append(
-            load_pipeline(spark, place)
-            if issubclass(kind, PipelineModel)
-            else cast(Any, kind).load(place)
+    uids = param_map["stageUids"]
+    stages: list[Any] = []
+    for number, uid in enumerate(uids):
+        place = _place(path, number, uid, len(uids))
+        kind = _stage_class(spark, path, place)
+        if issubclass(kind, PipelineModel):
+            stages.append(load_pipeline(spark, place))
+        else:
+            stages.append(kind.load(place))
+    return PipelineModel(stages)._resetUid(metadata["uid"])
+
+
+def _stage_class(spark: SparkSession, path: str, place: str) -> Any:
+    """Return the class of the stage saved at `place`, of the pipeline at `path`.
+
+    Raises `ParameterError` for one that this client cannot load, or does not import."""
+    class_name = str(metadata_at(spark, place).get("class"))
+    module, _, name = class_name.replace("org.apache.spark", "pyspark").rpartition(".")
+    if class_name.startswith("org.apache.spark") and not jvm_within_reach():
+        raise ParameterError(
+            f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of "
+            "Spark 4"
         )
-    return PipelineModel(stages)._resetUid(saved["uid"])
+    kind: Any = attribute(module, name)
+    # other classes of pyspark load the stages that they hold
+    of_pyspark = module.startswith("pyspark.")
+    loadable: Any = (JavaMLReadable, PipelineModel) if of_pyspark else Params
+    if not isinstance(kind, type) or not issubclass(kind, loadable):
+        raise ParameterError(
+            f"{path}: its stage {class_name} is not imported from a saved folder, which takes "
+            "spark_mlfs, pyspark.ml (no stage of which holds others) and packages of "
+            "registered methods: install or import the package it is of, if you trust it"
+        )
+    return kind
 
 
 def _place(path: str, number: int, uid: str, count: int) -> str:
     return f"{path}/stages/{number:0{len(str(count))}d}_{uid}"
 
 
-def metadata_at(spark: SparkSession, path: str, what: str = "was") -> dict[str, Any]:
-    """Return the metadata saved at `path`; `saved.AbsentError` where there are none,
-    `ParameterError` where they are damaged."""
+def metadata_at(spark: SparkSession, path: str, kind: str = "was") -> dict[str, Any]:
+    """Return the metadata saved at `path`.
+
+    Raises `saved.AbsentError`, which names the `kind`, where there are none, `ParameterError` where
+    they are damaged."""
     try:
         with worker_errors():
             (text,) = spark.read.text(f"{path}/metadata").first() or ("",)
     except AnalysisException as error:
-        raise saved.absent(path, what) from error
+        raise saved.absent(path, kind) from error
     return saved.metadata_of(text, path)

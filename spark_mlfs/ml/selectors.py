@@ -36,7 +36,7 @@ from ..methods import DEFAULT_METHOD, METHODS
 from ..select import Constraints, Cut
 from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING
-from .rows import FeatureSource, feature_cells, filled_array, filled_vector, sliced
+from .rows import FeatureSource, feature_cells
 from .shared import (
     CONSTRAINTS,
     GRADING,
@@ -45,26 +45,27 @@ from .shared import (
     RankingAccessors,
     SelectionAccessors,
 )
+from .vector_entries import filled_array, filled_vector, sliced
 
 
 class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
     """Params the estimators and the model share."""
 
     def setOutputCol(self, value: str) -> Self:
-        """Sets `outputCol`."""
+        """Set `outputCol`."""
         return self._set(outputCol=value)
 
     def level(self) -> float | str:
-        """The rate, or the threshold of the frequency, that the selection mode goes by."""
+        """Return the rate, or the threshold of the frequency, of the selection mode."""
         level = self.cut().level
         return self.getNumTopFeatures() if level is None else level
 
     def cut(self) -> Cut:
-        """Return the cut of the selection. A number of features that was not set may be more than
-        there are."""
-        return Cut.of(
-            {p.name: self.getOrDefault(p.camel) for p in SELECTION if self.isSet(p.camel)}
-        )
+        """Return the cut of the selection.
+
+        A number of features that was not set may be more than there are."""
+        params = [p for p in SELECTION if self.isSet(p.camel)]
+        return Cut.of({p.name: self.getOrDefault(p.camel) for p in params})
 
 
 class MultiLabelSelectorModel(Selected, Saved, _Selection):
@@ -84,7 +85,8 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
     objective, converged : of an iterative solver, the objective after each iteration and whether it
         converged
     summary : method, parameters, sizes, seconds, Spark jobs; of `auto` what was tried, what was
-    chosen and the verdict plot() : the first selected features as a figure
+        chosen and the verdict
+    plot() : the first selected features as a figure
 
     `transform` gives the selected features, and their names in the metadata, in that order, too: as
     ranked, or with ``order="index"`` as they stand in the data, which pyspark's own selectors do.
@@ -104,98 +106,102 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ranking = pd.DataFrame(
-            {"rank": [], "index": [], "name": [], "score": [], "relevance": []}
-        )
+        columns = ("rank", "index", "name", "score", "relevance")
+        self._ranking = pd.DataFrame({name: [] for name in columns})
         self._extra: dict[str, Any] = {}
 
     @staticmethod
     def of(result: pipeline.Result) -> MultiLabelSelectorModel:
-        """The model of a run's result."""
+        """Return the model of a run's result."""
         model = MultiLabelSelectorModel()
         model._ranking = result.ranking
         model._extra = facts_of(result)
         return model
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
-        """The first `most` selected features' relevance as bars, the scores of picks as marks;
-        matplotlib's axes."""
+        """Draw the relevance of the first `most` selected features, the scores of picks as marks.
+
+        Returns matplotlib's axes."""
         return glance.plot(self._title(), self._passing(), self.gains, most, ax)
 
     def _repr_html_(self) -> str:
-        """The first selected features, for a notebook."""
+        """Return the first selected features as HTML, for a notebook."""
         return glance.table(self._title(), self._passing(), self.gains)
 
     def _title(self) -> str:
-        return (
-            f"{self._extra.get('method', 'selection')}: {len(self._kept())} of "
-            f"{self.numFeatures} features"
-        )
+        method = self._extra.get("method", "selection")
+        return f"{method}: {len(self._kept())} of {self.numFeatures} features"
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        column, output = self.getFeaturesCol(), self.getOutputCol()
+        column = self.getFeaturesCol()
+        output = self.getOutputCol()
         check_column(dataset, column)
         if output in dataset.columns:
             raise ParameterError(
                 f"outputCol {output!r} exists already; set another outputCol or drop the column"
             )
-        indices, fill = np.array(self.selectedFeatures, np.int64), self.fill()
-        fill = None if fill is None else fill[indices]
-        kind = dataset.schema[column].dataType
-        if isinstance(kind, T.ArrayType):
-            if len(indices):
-                ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
-                selected = F.transform(
-                    ordinals, lambda ordinal: F.element_at(F.col(column), ordinal)
-                )
-                selected = (
-                    selected if fill is None else filled_array(selected.cast("array<double>"), fill)
-                )
-            else:
-                selected = F.array().cast(kind)
-            problem = (
-                f"an array in {column!r} has not the {self.numFeatures} entries the "
-                "selection was fitted on"
-            )
-            wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
-            fits = F.col(column).isNull() | (F.size(column) == self.numFeatures)
-            return dataset.withColumn(output, F.when(fits, selected).otherwise(wrong))
+        indices = np.array(self.selectedFeatures, np.int64)
+        fill = self.fill()
+        if fill is not None:
+            fill = fill[indices]
+        if isinstance(dataset.schema[column].dataType, T.ArrayType):
+            return self._transform_arrays(dataset, indices, fill)
         are_vectors(dataset, column)  # or else an error
         places, width = self.places(dataset)
         out = sliced(dataset, column, output, places, width)
         if fill is not None and len(indices):
             out = out.withColumn(output, filled_vector(F.col(output), fill))
-        kept = np.array(self.featureNames, object)[indices].tolist()
-        out = with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
+        names = np.array(self.featureNames, object)[indices].tolist()
+        if self._extra.get("named") and names:
+            out = with_names(out, output, names)
         return with_categories(out, output, self._extra.get(CATEGORIES, {}))
 
+    def _transform_arrays(
+        self, dataset: DataFrame, indices: np.ndarray, fill: np.ndarray | None
+    ) -> DataFrame:
+        """Return `dataset` with the entries `indices` of its arrays, missing ones filled."""
+        column = self.getFeaturesCol()
+        if len(indices):
+            ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
+            entries = F.transform(ordinals, lambda ordinal: F.element_at(F.col(column), ordinal))
+            if fill is not None:
+                entries = filled_array(entries.cast("array<double>"), fill)
+        else:
+            entries = F.array().cast(dataset.schema[column].dataType)
+        problem = (
+            f"an array in {column!r} has not the {self.numFeatures} entries the "
+            "selection was fitted on"
+        )
+        wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
+        fits = F.col(column).isNull() | (F.size(column) == self.numFeatures)
+        return dataset.withColumn(self.getOutputCol(), F.when(fits, entries).otherwise(wrong))
+
     def places(self, dataset: DataFrame) -> tuple[np.ndarray, int]:
-        """Return where the selected features are among those of `dataset`, and how many these are
-        (`places_in`)."""
+        """Return where the selected features are in `dataset`, and its number of features.
+
+        `places_in` has the rules."""
         column = self.getFeaturesCol()
         return self.places_in(self.slots(dataset, column), column)
 
     def cells(
         self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None
     ) -> FeatureSource:
-        """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what
-        messages call a row."""
+        """Return the selected features of `dataset` as `transform` gives them, in `order`.
+
+        Messages name a row by its `id`."""
         column = self.getFeaturesCol()
-        return feature_cells(
-            dataset, column, *self.reading(self.slots(dataset, column), column, order), id=id
-        )
+        reading = self.reading(self.slots(dataset, column), column, order)
+        return feature_cells(dataset, column, *reading, id=id)
 
     def _saved_data(self) -> SavedData:
-        return SavedData(
-            self._ranking, pipeline.ranking_schema(self._ranking), {"selection": self._extra}
-        )
+        schema = pipeline.ranking_schema(self._ranking)
+        return SavedData(self._ranking, schema, {"selection": self._extra})
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])
         rows: Any = spark.read.parquet(path).toPandas()
-        self._ranking = whole_ranking(
-            rows, path, len(self._constrained("exclude")), metadata.get("data")
-        )
+        num_excluded = len(self._constrained("exclude"))
+        self._ranking = whole_ranking(rows, path, num_excluded, metadata.get("data"))
 
 
 class SelectorEstimator(
@@ -233,13 +239,14 @@ class SelectorEstimator(
         return request
 
     def _request(self) -> pipeline.Request:
-        held_to = Constraints.of(self._values(CONSTRAINTS))
+        method, parameters = self._named()
+        constraints = Constraints.of(self._values(CONSTRAINTS))
         return pipeline.Request.of(
-            *self._named(), screen=self.getScreen(), constraints=held_to, cut=self.cut()
+            method, parameters, screen=self.getScreen(), constraints=constraints, cut=self.cut()
         )
 
     def fitStates(self, states: Any) -> MultiLabelSelectorModel:
-        """The model by the rows of states (`spark_mlfs.states.load`), which are not read again."""
+        """Fit on the rows of states (`spark_mlfs.states.load`), which are not read again."""
         request = self._request()
         model = self._compute(states.dataset(requests=[request]), request, 0.0)
         return self._copyValues(model._resetUid(self.uid))
@@ -247,9 +254,12 @@ class SelectorEstimator(
     def _compute(
         self, packed: Dataset, checked: pipeline.Request, started: float
     ) -> MultiLabelSelectorModel:
-        driver, worker = self.getDriverBytes(), self.getWorkerBytes()
         (result,) = pipeline.rank(
-            packed, [checked], progress=self._progress, driver_bytes=driver, worker_bytes=worker
+            packed,
+            [checked],
+            progress=self._progress,
+            driver_bytes=self.getDriverBytes(),
+            worker_bytes=self.getWorkerBytes(),
         )
         if result.why_none is not None:
             warnings.warn(result.why_none, stacklevel=4)
@@ -320,17 +330,17 @@ class MultiLabelSelector(SelectorEstimator):
         self.setParams(method=method, methodParams=methodParams, **values)
 
     def setParams(self, **values: Any) -> MultiLabelSelector:
-        """Sets several params; keywords that are not params of the selector are the method's."""
-        own = {k: v for k, v in values.items() if v is not None and self.hasParam(k)}
-        if "method" in own:
-            self._set(method=own.pop("method"))
-        further = {k: v for k, v in values.items() if not self.hasParam(k)}
-        if further or "methodParams" in own:
+        """Set several params; keywords that are not params of the selector are the method's."""
+        params = {k: v for k, v in values.items() if v is not None and self.hasParam(k)}
+        if "method" in params:
+            self._set(method=params.pop("method"))
+        of_method = {k: v for k, v in values.items() if not self.hasParam(k)}
+        if of_method or "methodParams" in params:
             registered = METHODS.create(self.getMethod())
-            merged = {**self.getMethodParams(), **own.pop("methodParams", {}), **further}
+            merged = {**self.getMethodParams(), **params.pop("methodParams", {}), **of_method}
             spec.check(registered.parameters, merged, f"method {registered.name!r}")
             self._set(methodParams=merged)
-        return self._set(**own)
+        return self._set(**params)
 
     def setMethod(self, value: str) -> MultiLabelSelector:
         """Sets `method`."""

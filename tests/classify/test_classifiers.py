@@ -298,7 +298,7 @@ def test_mlknn_on_emotions(spark, emotions):
 )
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
     from spark_mlfs.ml import learners
-    from spark_mlfs.ml import rows as blockjoin
+    from spark_mlfs.ml import training_blocks as blockjoin
 
     x, y = data(sparse=sparse)
     z, u = data(90, seed=1, sparse=sparse)

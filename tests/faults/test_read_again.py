@@ -18,7 +18,7 @@ from spark_mlfs.blocks.identity import with_unique_ids
 from spark_mlfs.blocks.pack import collected, pack
 from spark_mlfs.blocks.renumber import Known, identified, renumbered, shared_ids, spread_ids
 from spark_mlfs.frames import sessions
-from spark_mlfs.ml.rows import by_hash, finished_rows
+from spark_mlfs.ml.training_blocks import by_hash, finished_rows
 from spark_mlfs.testing import frame_of
 
 

@@ -8,8 +8,8 @@ import pytest
 from pyspark.ml.linalg import DenseVector, SparseVector, Vectors, VectorUDT
 from pyspark.sql import types as T
 
-from spark_mlfs.ml import rows
-from spark_mlfs.ml.rows import sliced
+from spark_mlfs.ml import vector_entries
+from spark_mlfs.ml.vector_entries import sliced
 
 pytestmark = pytest.mark.spark35
 
@@ -36,7 +36,7 @@ def frame(spark):
 @pytest.fixture(params=["slicer", "expressions"], autouse=True)
 def way(request, monkeypatch):
     """By VectorSlicer, or as where a session has none."""
-    monkeypatch.setattr(rows, "jvm_within_reach", lambda: request.param == "slicer")
+    monkeypatch.setattr(vector_entries, "jvm_within_reach", lambda: request.param == "slicer")
 
 
 def taken(frame, places, width=D):
