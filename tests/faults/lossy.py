@@ -40,8 +40,8 @@ from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine import spark as cluster
 from spark_mlfs.evaluate import metrics, split
 from spark_mlfs.ml import learners
-from spark_mlfs.ml import training_blocks as joins
 from spark_mlfs.ml import rows as row_tasks
+from spark_mlfs.ml import training_blocks as joins
 from spark_mlfs.ml.learners import CLASSIFYING
 from spark_mlfs.pipeline import Request
 from spark_mlfs.scoring.corpus import Scoring
