@@ -275,10 +275,10 @@ class LabelPairs(Target, asked_once=True):
             entries = np.flatnonzero(rows[distance:] == rows[:-distance])
             if not len(entries):
                 break
-            one = positions[entries]
-            other = positions[entries + distance]
-            a = np.minimum(one, other)
-            b = np.maximum(one, other)
+            position = positions[entries]
+            later_position = positions[entries + distance]
+            a = np.minimum(position, later_position)
+            b = np.maximum(position, later_position)
             pair_rows.append(rows[entries])
             pair_groups.append(a * count - a * (a + 1) // 2 + b - a - 1)
         return np.concatenate(pair_rows), np.concatenate(pair_groups)
