@@ -192,9 +192,9 @@ class Neighbourhood:
             return None
         if self.condition == "sharing":
             return lookup.compared(np.greater, 0.0)
-        return lookup.compared(
-            np.greater_equal if self.condition == "hits" else np.less, self.s_min
-        )
+        if self.condition == "hits":
+            return lookup.compared(np.greater_equal, self.s_min)
+        return lookup.compared(np.less, self.s_min)
 
 
 @dataclass
