@@ -21,7 +21,7 @@ from ..read.columns import labels_of
 from ..read.content import FOLDER, gallery_of
 from ..read.encoded import PATH, Gallery
 from ..read.tables import open_table
-from ..report.page import check_page
+from ..report.pipeline_pages import check_page
 from ..scoring.base import SavedPipeline
 from ..scoring.check import FEW_TAGS, SIDES, Check, Measured, suggest_threshold
 from .flags import ANY_NUMBER, Flags, require, tag_settings

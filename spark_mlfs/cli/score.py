@@ -14,7 +14,7 @@ from ..formats import READERS
 from ..output.folder import MANIFEST, OutputTarget, csv_text
 from ..read.content import gallery_of
 from ..read.encoded import Gallery, rejected_rows
-from ..report.page import scoring_page
+from ..report.pipeline_pages import scoring_page
 from ..scoring.base import SavedPipeline
 from ..scoring.corpus import Scoring, scored_rows
 from .flags import COUNT, Flags, require, tag_settings

@@ -122,7 +122,8 @@ def _labelset_hashes(read: Read, batches: Batches) -> Batches:
 def _fold_ends_of_part(
     shares: tuple[float, ...], draws: Sequence[int], batches: Batches
 ) -> Batches:
-    labelsets, ids = [], []
+    labelsets: list[np.ndarray] = []
+    ids: list[np.ndarray] = []
     for batch in batches:
         labelsets.append(batch.column(0).to_numpy())
         ids.append(batch.column(1).to_numpy())

@@ -1,5 +1,5 @@
-"""Runs a comparison: every data set, method, split and classifier of a plan, trial by trial, so
-that a run cut short goes on.
+"""A comparison run trial by trial, every data set, method, split and classifier of a plan, so that
+a run cut short goes on.
 
 `run` returns the tables; what they mean is in `Outcome`. All data sets are read before the first
 trial, so that a missing file or a bad row of the last one does not end a run of hours. Every
@@ -109,13 +109,15 @@ def run(
                     journal.put("_data", position, entry)
         _notice_unseen_labels(journal.get("_data"))
         for position, numbers in unfinished.items():
-            data, split, rows = plan.data[position], frames[position][1], packed[position]
+            data = plan.data[position]
+            rows = packed[position]
+            _, split = frames[position]
             splits = _protocol(plan).splits(rows) if split is None else [split]
             methods = [candidate.behind(data.screen) for candidate in taking_part[position]]
             all_trials = _trials(splits, methods, design)
             trials = {number: all_trials[number % trials_per_data_set] for number in numbers}
-            done = partial(_record, journal, data.name, trials, progress)
-            run_trials(rows, trials, done, parallelism, _remaining(budgets, packed))
+            record = partial(_record, journal, data.name, trials, progress)
+            run_trials(rows, trials, record, parallelism, _remaining(budgets, packed))
             packed.pop(position).release()
         if isinstance(session, LocalSession) and plan.run.engine != "local":
             _raise_too_large(journal)
@@ -199,10 +201,10 @@ def _record(
     result: dict[str, Any],
 ) -> None:
     """Write the result of a data set's trial to the journal."""
-    candidate, split = trials[number].candidate, trials[number].split
+    split = trials[number].split
     entry = {
         "data": data,
-        "method": candidate.title,
+        "method": trials[number].candidate.title,
         "split": split.name,
         "repeat": split.repeat,
         "fold": split.fold,
@@ -299,7 +301,8 @@ def _notice_unseen_labels(entries: Sequence[dict[str, Any]]) -> None:
         unseen = entry.get("unseen")
         if not unseen:
             continue
-        count, total = unseen["labels"], unseen["of"]
+        count = unseen["labels"]
+        total = unseen["of"]
         names = ", ".join(map(repr, unseen["names"]))
         if count > len(unseen["names"]):
             names += ", …"

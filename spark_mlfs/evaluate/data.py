@@ -18,6 +18,7 @@ from ..frames.frame import Batches, Kind, LocalFrame, kinds_of
 from ..frames.schema import CATEGORIES, FEATURES, ID, attribute_names, categories_of
 from ..kernels import xxhash
 from ..lazy import F
+from .division import columns_with_metadata
 from .plan import DataSet
 
 
@@ -42,7 +43,8 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     options = {**data.options, CATEGORIES: categories} if categories else data.options
     test = read.load(session, data.test_path, data.format or "", **options)
     if data.rows is not None:
-        train, test = sampled(train, data.rows, seed, ID), sampled(test, data.rows, seed, ID)
+        train = sampled(train, data.rows, seed, ID)
+        test = sampled(test, data.rows, seed, ID)
     return marked(train, test, ID)
 
 
@@ -62,15 +64,12 @@ def marked(train: Any, test: Any, row_id: str = "id") -> tuple[Any, Split]:
     _check_same_columns(train, test)
     split = Split("the files' own split", 0, 0, Marked())
     if isinstance(train, LocalFrame):
-        train, test = _mark_local(train, row_id, 0), _mark_local(test, row_id, 1)
-        sizes = {"rows": train.bytes + test.bytes}
-        return replace(train, parts=[*train.parts, *test.parts], sizes=sizes), split
+        even = _mark_local(train, row_id, 0)
+        odd = _mark_local(test, row_id, 1)
+        sizes = {"rows": even.bytes + odd.bytes}
+        return replace(even, parts=[*even.parts, *odd.parts], sizes=sizes), split
     rows = _mark(train, row_id, 0).unionByName(_mark(test, row_id, 1))
-    columns = []
-    for name in train.columns:
-        column, metadata = F.col(name), train.schema[name].metadata
-        columns.append(column.alias(name, metadata=metadata) if metadata else column)
-    return rows.select(*columns), split
+    return rows.select(*columns_with_metadata(train)), split
 
 
 def _check_same_columns(train: Any, test: Any) -> None:

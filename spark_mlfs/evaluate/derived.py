@@ -38,8 +38,8 @@ def training(packed: Rows, split: Split) -> Rows:
 
 def held_out(packed: Rows, split: Split) -> Rows:
     """Return the test rows of packed data, profiled on their own."""
-    what = f"the test rows of {split.name}"
-    return mapped(packed, partial(_side, split, True), what, trained=False)
+    rows = f"the test rows of {split.name}"
+    return mapped(packed, partial(_side, split, True), rows, trained=False)
 
 
 def _side(split: Split, tested: bool, block: Block) -> Block:
@@ -47,12 +47,12 @@ def _side(split: Split, tested: bool, block: Block) -> Block:
 
 
 def mapped(
-    packed: Rows, function: Callable[[Block], Block], what: str, trained: bool = True
+    packed: Rows, function: Callable[[Block], Block], title: str, trained: bool = True
 ) -> Rows:
     """Return packed data of the blocks that `function` makes of each block, profiled anew.
 
-    `function` is picklable; messages call the rows `what`. Raises `DataError` where no rows are
-    left, and of rows that are `trained` on where no feature varies."""
+    `function` is picklable; messages name the rows by their `title`. Raises `DataError` where no
+    rows are left, and of rows that are `trained` on where no feature varies."""
     rows = identified(packed)  # which rows are taken, and their noise, go by their ids
     q = packed.profile.q
     derived: Any
@@ -68,7 +68,7 @@ def mapped(
             with worker_errors():
                 derived.profile, derived.jobs = collect_profile(derived.frame)
         derived.profile.categories = packed.profile.categories
-        _check_rows(derived.profile, what, trained)
+        _check_rows(derived.profile, title, trained)
     except Exception:
         derived.release()
         raise
@@ -97,14 +97,14 @@ def _profile(block: Block, q: int) -> Profile:
     return profile
 
 
-def _check_rows(profile: Profile, what: str, trained: bool) -> None:
+def _check_rows(profile: Profile, title: str, trained: bool) -> None:
     if profile.n <= int(trained):  # a training set has two rows at least
         fault = f"are {profile.n}"
     elif trained and not len(profile.varying):
         fault = f"({profile.n}) have no feature that varies"
     else:
         return
-    raise DataError(f"{what} {fault}; give fewer folds, or more rows")
+    raise DataError(f"{title} {fault}; give fewer folds, or more rows")
 
 
 # ---- noise ----

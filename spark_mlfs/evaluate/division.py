@@ -106,7 +106,8 @@ def _row_ids(frame: DataFrame, row_id: str) -> Column:
     """Return the row ids as whole numbers, of others a hash."""
     column = F.col(quoted(row_id))
     integer = kinds_of(frame)[row_id].integer
-    return F.coalesce(column.cast("bigint") if integer else F.xxhash64(column), F.lit(0))
+    number = column.cast("bigint") if integer else F.xxhash64(column)
+    return F.coalesce(number, F.lit(0))
 
 
 def _split_stratified(
@@ -137,7 +138,8 @@ def _split_stratified(
 
 def _places_of_ones(y: Column, source: LabelSource) -> Column:
     """Return the places of the labels that are 1, of vectors or arrays of 0 and 1."""
-    values, stored = y, F.lit(None)
+    values = y
+    stored = F.lit(None)
     if source.kind == "vector":
         values = F.unwrap_udt(y)["values"]
         stored = F.unwrap_udt(y)["indices"]  # null of a dense vector
@@ -170,10 +172,7 @@ def _sides_by_labelset(
         *(F.min(fold).alias(fold) for fold in repeats)
     )
     joined = frame.withColumn("_row", ids).join(one_row_an_id, "_row")
-    columns = []
-    for name in frame.columns:
-        column, metadata = F.col(quoted(name)), frame.schema[name].metadata
-        columns.append(column.alias(name, metadata=metadata) if metadata else column)
+    columns = columns_with_metadata(frame)
 
     def side(condition: Column) -> DataFrame:
         return joined.where(condition).select(*columns)
@@ -183,6 +182,18 @@ def _sides_by_labelset(
         fold = F.col(_fold(split.repeat))
         sides.append((side(fold != split.fold), side(fold == split.fold)))
     return sides
+
+
+def columns_with_metadata(frame: DataFrame) -> list[Column]:
+    """Return the columns of a frame, with the metadata that a join or a union would lose."""
+    columns = []
+    for name in frame.columns:
+        column = F.col(quoted(name))
+        metadata = frame.schema[name].metadata
+        if metadata:
+            column = column.alias(name, metadata=metadata)
+        columns.append(column)
+    return columns
 
 
 def _fold(repeat: int) -> str:

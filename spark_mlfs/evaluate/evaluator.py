@@ -27,7 +27,7 @@ class MultiLabelEvaluator(
     DefaultParamsWritable,
     parameters=(METRIC, LABELS),
 ):
-    """Evaluates predicted labels and scores, for `CrossValidator` and by hand.
+    """Evaluator of predicted labels and scores, for `CrossValidator` and by hand.
 
     metricName : one of `METRICS`, averagePrecision by default
     labelsCol, predictionCol, rawPredictionCol : true labels, predicted labels, scores; vectors or
@@ -46,7 +46,7 @@ class MultiLabelEvaluator(
         self._set(**self._input_kwargs)
 
     def setParams(self, **values: Any) -> MultiLabelEvaluator:
-        """Sets several params: those that are passed."""
+        """Set several params: those that are passed."""
         return self._set(**known_params(self, values, [p.name for p in self.params]))
 
     if TYPE_CHECKING:  # made of the table
@@ -57,7 +57,7 @@ class MultiLabelEvaluator(
         def setLabelsCol(self, value: str) -> MultiLabelEvaluator: ...
 
     def _evaluate(self, dataset: DataFrame) -> float:
-        columns = self.getLabelsCol(), self.getPredictionCol(), self.getRawPredictionCol()
+        columns = (self.getLabelsCol(), self.getPredictionCol(), self.getRawPredictionCol())
         return float(evaluate_frame(dataset, *columns)[self.getMetricName()])
 
     def isLargerBetter(self) -> bool:

@@ -15,7 +15,7 @@ labels, n rows.
                       − 1 literally, so of a tie the worst rank counts, and a row without labels
                       contributes −1
 - `averagePrecision`  ``label_ranking_average_precision_score``: a row without or with all labels
-  counts 1
+                      counts 1
 - `microF1`           2 Σ_l tp_l / Σ_l (predicted_l + actual_l), 0/0 = 0
 - `macroF1`           mean over all q labels of 2 tp_l / (predicted_l + actual_l), 0/0 = 0
 - `subsetAccuracy`    share of the rows with y_i = z_i
@@ -106,55 +106,52 @@ class Sums:
 
     @staticmethod
     def of(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str = "standard") -> Sums:
-        """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or
-        sparse. `DataError` for shapes that differ, labels other than 0 or 1 and scores that are not
-        finite, `ParameterError` for an unknown kind."""
+        """Sum up a batch: `truth` and `predicted` (rows, q) 0/1, `scores` (rows, q).
+
+        They are dense or sparse. Raises `DataError` for shapes that differ, labels other than 0 or
+        1 and scores that are not finite, `ParameterError` for an unknown kind."""
         KIND.accept(kind)
-        arrays = [
-            a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)
-        ]
-        shapes = [a.shape for a in arrays]
-        if len(set(shapes)) > 1 or len(shapes[0]) != 2 or not shapes[0][1]:
-            sizes = ", ".join(
-                f"{what} {shape}"
-                for what, shape in zip(("truth", "predictions", "scores"), shapes, strict=True)
+        t = by_rows(truth)
+        z = by_rows(predicted)
+        s = by_rows(scores)
+        same = t.shape == z.shape == s.shape
+        if not same or len(t.shape) != 2 or not t.shape[1]:
+            raise DataError(
+                f"truth {t.shape}, predictions {z.shape}, scores {s.shape}: all three must have "
+                "one shape, (rows, labels)"
             )
-            raise DataError(f"{sizes}: all three must have one shape, (rows, labels)")
-        n, q = shapes[0]
+        n, q = t.shape
         step = max(1, CELLS // q)
-        parts = (
-            [dense(a[first : first + step]) for a in arrays] for first in range(0, max(n, 1), step)
-        )
-        total = added(_sums(t, p, s, kind) for t, p, s in parts)
+        parts = (slice(start, start + step) for start in range(0, max(n, 1), step))
+        total = added(_sums(dense(t[p]), dense(z[p]), dense(s[p]), kind) for p in parts)
         assert total is not None
         return total
 
     def metrics(self) -> dict[str, float]:
-        """Every metric by name (`METRICS` lists them); NaN for those no row can tell."""
-        return {name: metric.of(self) for name, metric in METRICS.items()}
+        """Return every metric by name (`METRICS` lists them); NaN for those no row can tell."""
+        return {name: metric.compute(self) for name, metric in METRICS.items()}
 
-    def per(self, name: str, of: str) -> float:
-        """A count or share by that of the rows `of`, or of all their "cells"; NaN where there are
-        none."""
-        sums: dict[str, float] = {
-            name: int(count) for name, count in zip(_COUNTS, self.counts, strict=True)
-        }
-        for share, (high, low) in zip(_SHARES, self.shares, strict=True):
-            sums[share] = ((int(high) << _HALF) + int(low)) / (1 << 2 * _HALF)
+    def per(self, name: str, unit: str) -> float:
+        """Return a count or share per `unit`: a count, or "cells"; NaN where there are none."""
+        sums: dict[str, float] = dict(zip(_COUNTS, self.counts.tolist(), strict=True))
+        for share, (high, low) in zip(_SHARES, self.shares.tolist(), strict=True):
+            sums[share] = ((high << _HALF) + low) / (1 << 2 * _HALF)
         sums["cells"] = sums["rows"] * self.q
-        return sums[name] / sums[of] if sums[of] else float("nan")
+        return sums[name] / sums[unit] if sums[unit] else float("nan")
 
     def per_label(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """A row a label: its rows, precision, recall, f1 (0/0 = 0), `tail`: of the rarest ⌊q/3⌋, at
-        least one (ties by index)."""
+        """Return a table, a row a label: its rows, precision, recall and f1 (0/0 = 0).
+
+        `tail` marks the rarest ⌊q/3⌋ labels, at least one (ties by index)."""
         hit, predicted, true = self.labels
+        if names is None:
+            names = [f"label_{j}" for j in range(self.q)]
+        rarest = np.argsort(true, kind="stable")[: max(1, self.q // 3)]
         tail = np.zeros(self.q, bool)
-        tail[np.argsort(true, kind="stable")[: max(1, self.q // 3)]] = True
+        tail[rarest] = True
         return pd.DataFrame(
             {
-                "label": list(names)
-                if names is not None
-                else [f"label_{j}" for j in range(self.q)],
+                "label": list(names),
                 "support": true,
                 "share": true / max(1, int(self.counts[0])),
                 "precision": _ratio(hit, predicted),
@@ -165,18 +162,19 @@ class Sums:
         )
 
     def tail(self) -> dict[str, float]:
-        """micro-F1 and macro-F1 over the rarest third of the labels and over the rest (`head`; NaN
-        where there is none)."""
+        """Return micro-F1 and macro-F1 over the rarest third of the labels and over the others.
+
+        The others are called `head`; NaN where there are none."""
         rare = self.per_label()["tail"].to_numpy()
         parts = {"tail": self.labels[:, rare], "head": self.labels[:, ~rare]}
         return {
-            f"{part}{how}F1": f1(labels) if labels.size else float("nan")
+            f"{part}{average}F1": f1(labels) if labels.size else float("nan")
             for part, labels in parts.items()
-            for how, f1 in F1.items()
+            for average, f1 in F1.items()
         }
 
     def encode(self) -> bytearray:
-        """The sums as bytes, for a file or another process."""
+        """Encode the sums as bytes, for a file or another process."""
         return encode(
             {"counts": self.counts, "shares": self.shares, "labels": self.labels, "kind": self.kind}
         )
@@ -187,14 +185,21 @@ class Sums:
 
 
 def added(parts: Iterable[Added]) -> Added | None:
-    """The sum of states that add up; None where there are none."""
-    rest = iter(parts)
-    return functools.reduce(operator.add, rest, next(rest, None))
+    """Add up states; None where there are none."""
+    remaining = iter(parts)
+    return functools.reduce(operator.add, remaining, next(remaining, None))
+
+
+def by_rows(matrix: Matrix) -> Any:
+    """Return a matrix whose rows can be sliced."""
+    return matrix.tocsr() if sp.issparse(matrix) else np.asarray(matrix)
 
 
 def _ratio(above: ArrayLike, below: ArrayLike) -> np.ndarray:
-    above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    """Divide entry by entry; 0 where the divisor is 0."""
+    numerators = np.asarray(above, np.float64)
+    divisors = np.asarray(below, np.float64)
+    return np.divide(numerators, divisors, out=np.zeros_like(numerators), where=divisors > 0)
 
 
 def _f1(labels: np.ndarray) -> np.ndarray:
@@ -204,12 +209,13 @@ def _f1(labels: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its title in tables, which values are better, and what it is of `Sums`; every face
-    has what `METRICS` lists."""
+    """A metric: its title in tables, which values are better, and its value from `Sums`.
+
+    Every face has those that `METRICS` lists."""
 
     title: str
     larger_is_better: bool
-    of: Callable[[Sums], float]
+    compute: Callable[[Sums], float]
 
 
 METRICS = {
@@ -231,78 +237,97 @@ F1: dict[str, Callable[[np.ndarray], float]] = {
 PARTS = {"tail": "rarest third of the labels", "head": "the other labels"}
 LARGER_IS_BETTER = {name: metric.larger_is_better for name, metric in METRICS.items()}
 TITLES = {name: metric.title for name, metric in METRICS.items()} | {
-    f"{part}{how}F1": f"{how.lower()}-F1, {which}" for part, which in PARTS.items() for how in F1
+    f"{part}{average}F1": f"{average.lower()}-F1, {labels}"
+    for part, labels in PARTS.items()
+    for average in F1
 }
 
 
-def _binary(rows: np.ndarray, what: str) -> np.ndarray:
+def _binary(rows: np.ndarray, kind: str) -> np.ndarray:
     positive = rows == 1
-    if not (positive | (rows == 0)).all():
-        value = rows[~(positive | (rows == 0))][0]
-        raise DataError(f"a {what} label is {value}; labels are 0 or 1")
+    known = positive | (rows == 0)
+    if not known.all():
+        raise DataError(f"a {kind} label is {rows[~known][0]}; labels are 0 or 1")
     return positive
 
 
 def _fixed(shares: np.ndarray) -> np.ndarray:
-    """(2,) high and low halves of the sum of shares in [0, 1]."""
+    """Return the sum of shares in [0, 1] in fixed point, its (high, low) halves (2,)."""
     fixed = np.rint(shares * (1 << 2 * _HALF)).astype(np.int64)
-    return np.array([(fixed >> _HALF).sum(), (fixed & ((1 << _HALF) - 1)).sum()], np.int64)
+    high = fixed >> _HALF
+    low = fixed & ((1 << _HALF) - 1)
+    return np.array([high.sum(), low.sum()], np.int64)
 
 
 def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: str) -> Sums:
-    t, z = _binary(truth, "true"), _binary(predicted, "predicted")
+    """Sum up dense matrices (n, q): t of true labels, z of predicted ones, s of scores."""
+    t = _binary(truth, "true")
+    z = _binary(predicted, "predicted")
     s = np.asarray(scores, np.float64)
     if not np.isfinite(s).all():
         raise DataError("a score is not a finite number; look at what the classifier gave")
-    n, q = t.shape
+    q = t.shape[1]
     size = t.sum(axis=1)
-    old = kind == "msfs-2022"
-    if old:
-        keep = (size > 0) & (size < q)
-        t, z, size = t[keep], z[keep], size[keep]
-        s, n = z.astype(np.float64), len(t)
-    labels = np.stack([(t & z).sum(axis=0), z.sum(axis=0), t.sum(axis=0)]).astype(np.int64)
+    if kind == "msfs-2022":
+        ranked = (size > 0) & (size < q)
+        t = t[ranked]
+        z = z[ranked]
+        size = size[ranked]
+        s = z.astype(np.float64)
+    true_positives = (t & z).sum(axis=0)
+    labels = np.stack([true_positives, z.sum(axis=0), t.sum(axis=0)]).astype(np.int64)
+    n = len(t)
     if not n:
         return Sums(np.zeros(6, np.int64), np.zeros((2, 2), np.int64), labels, kind)
     ranks = LabelRanks.of(t, s)
-    pairs = size * (q - size)
-    if old:
-        top = np.where(t, -np.inf, s).max(axis=1)
-        wrong = (t & (s <= top[:, None])).sum(axis=1)
-        position = np.empty((n, q), np.int64)
-        np.put_along_axis(
-            position,
-            np.argsort(s, axis=1, kind="stable"),
-            np.broadcast_to(np.arange(q), (n, q)),
-            axis=1,
-        )
-        depth = q - 1 - np.where(t, position, q).min(axis=1)
+    if kind == "msfs-2022":
+        reversed_pairs = _below_best_irrelevant(t, s)
+        depth = _depth_of_ascending_sort(t, s)
     else:
-        wrong, depth = ranks.reversed_pairs(), ranks.depth()
+        reversed_pairs = ranks.reversed_pairs()
+        depth = ranks.depth()
+    ranking_loss = _ratio(reversed_pairs, size * (q - size))
     precision = ranks.precision()
     precision[(size == 0) | (size == q)] = 1.0
-    missed = ~t[np.arange(n), np.argmax(s, axis=1)] & (size > 0)
-    counts = [
-        n,
-        (t != z).sum(),
-        (t == z).all(axis=1).sum(),
-        missed.sum(),
-        (size > 0).sum(),
-        depth.sum(),
-    ]
+    best_is_relevant = t[np.arange(n), np.argmax(s, axis=1)]
+    labelled = size > 0
+    counts = {
+        "rows": n,
+        "wrong": (t != z).sum(),
+        "exact": (t == z).all(axis=1).sum(),
+        "missed": (~best_is_relevant & labelled).sum(),
+        "labelled": labelled.sum(),
+        "depth": depth.sum(),
+    }
     return Sums(
-        np.array(counts, np.int64),
-        np.stack([_fixed(_ratio(wrong, pairs)), _fixed(precision)]),
+        np.array([counts[name] for name in _COUNTS], np.int64),
+        np.stack([_fixed(ranking_loss), _fixed(precision)]),
         labels,
         kind,
     )
 
 
+def _below_best_irrelevant(t: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Count the relevant labels (n,) that score no more than the best irrelevant one."""
+    best_irrelevant = np.where(t, -np.inf, s).max(axis=1)
+    return np.asarray((t & (s <= best_irrelevant[:, None])).sum(axis=1))
+
+
+def _depth_of_ascending_sort(t: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return how far down (n,) the last relevant label is, of a tie the smaller index."""
+    n, q = t.shape
+    order = np.argsort(s, axis=1, kind="stable")
+    position = np.empty((n, q), np.int64)
+    np.put_along_axis(position, order, np.broadcast_to(np.arange(q), (n, q)), axis=1)
+    return np.asarray(q - 1 - np.where(t, position, q).min(axis=1))
+
+
 def evaluate(
     truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "standard"
 ) -> dict[str, float]:
-    """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger
-    is likelier).
+    """Return every metric of arrays (rows, q): 0/1 truth, 0/1 predictions, and scores.
+
+    They are dense or sparse; a larger score is likelier.
 
     >>> truth, scores = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.2], [0.6, 0.7]])
     >>> evaluate(truth, scores > 0.5, scores)["microF1"]
@@ -320,55 +345,65 @@ def sums_of(
     rawPredictionCol: str = "rawPrediction",
     metrics: str = "standard",
 ) -> Sums:
-    """`Sums` of a frame of predictions: one job; of each task a state of 3q integers comes to the
-    driver. The columns hold vectors or arrays of q numbers; true labels may be tags
-    (array<string>), in the order of the names in the predictions' metadata, unknown tags are not
-    counted. Rows whose true labels are null, or hold a NaN or null, are left out. `ParameterError`
-    for a column that is absent or of another type, `DataError` for values that cannot be used."""
+    """Return the `Sums` of a frame of predictions, from one job.
+
+    Of each task a state of 3q integers comes to the driver. The columns hold vectors or arrays of q
+    numbers; true labels may be tags (array<string>), in the order of the names in the predictions'
+    metadata, unknown tags are not counted. Rows whose true labels are null, or hold a NaN or null,
+    are left out. `ParameterError` for a column that is absent or of another type, `DataError` for
+    values that cannot be used."""
     KIND.accept(metrics)
-    names = labelsCol, predictionCol, rawPredictionCol
+    names = (labelsCol, predictionCol, rawPredictionCol)
     return column_sums(frame, names, partial(Sums.of, kind=metrics), Sums.decode)
 
 
 def column_sums(
-    frame: DataFrame, names: Sequence[str], of: Callable[..., Added], read: Callable[[bytes], Added]
+    frame: DataFrame,
+    names: Sequence[str],
+    sum_up: Callable[..., Added],
+    read: Callable[[bytes], Added],
 ) -> Added:
-    """The sums `of` the matrices in some columns of a frame, the true labels first, over the rows
-    where these are known; `read` from what their `encode` gives. Columns, errors: see `sums_of`."""
-    columns, vectors = [], []
-    for slot, name in enumerate(names):
+    """Add up the sums of the matrices in some columns of a frame, the true labels first.
+
+    Rows whose labels are not known are left out. `sum_up` takes the matrices of a batch, `read`
+    what the `encode` of its result gives. Columns, errors: see `sums_of`."""
+    columns: list[Column] = []
+    vectors: list[bool] = []
+    for position, name in enumerate(names):
         check_column(frame, name)
         kind = kinds_of(frame)[name]
-        if slot == 0 and kind.element is not None and kind.element.text:
-            columns.append(_hot(frame, name, names[1]).alias("c0"))
-            vectors.append(False)
-            continue
-        vectors.append(kind.vector)
-        if not kind.vector and (kind.element is None or not kind.element.number):
+        if position == 0 and kind.element is not None and kind.element.text:
+            column = _indicators(frame, name, names[1])
+        elif kind.vector:
+            column = F.col(name)
+        elif kind.element is not None and kind.element.number:
+            column = F.col(name).cast("array<double>")
+        else:
             raise ParameterError(
                 f"column {name!r} is {kind.name}; give a vector or an array of one number a label"
             )
-        column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
-        columns.append(column.alias(f"c{slot}"))
-    task = partial(_sums_of_batches, vectors=vectors, names=names, of=of)
-    rows = frame.where(F.col(names[0]).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
+        columns.append(column.alias(f"c{position}"))
+        vectors.append(kind.vector)
+    task = partial(_sums_of_batches, vectors=vectors, names=names, sum_up=sum_up)
+    labelled = frame.where(F.col(names[0]).isNotNull()).select(*columns)
+    states = labelled.mapInArrow(task, "sums binary")
     with worker_errors():
-        total = added(read(bytes(row.sums)) for row in at_once(rows).collect())
+        total = added(read(bytes(row.sums)) for row in at_once(states).collect())
     if total is None:
         raise DataError("the frame has no row with known labels; there is nothing to evaluate")
     return total
 
 
-def _hot(frame: DataFrame, labels: str, prediction: str) -> Column:
-    """Tags as an array of 0 and 1 in the order of the predicted labels' names."""
+def _indicators(frame: DataFrame, labels: str, prediction: str) -> Column:
+    """Return tags as an array of 0 and 1, in the order of the predicted labels' names."""
     names = attribute_names(frame, prediction) if prediction in frame.columns else None
     if names is None:
         remedy = "give the true labels as 0/1 vectors, or predictions whose metadata has the names"
         raise ParameterError(
             f"column {labels!r} holds tags, and {prediction!r} does not name its labels: {remedy}"
         )
-    named = F.array(*(F.lit(name) for name in names))
-    return F.transform(named, lambda name: F.array_contains(F.col(labels), name).cast("double"))
+    all_names = F.array(*(F.lit(name) for name in names))
+    return F.transform(all_names, lambda name: F.array_contains(F.col(labels), name).cast("double"))
 
 
 def evaluate_frame(
@@ -378,21 +413,22 @@ def evaluate_frame(
     rawPredictionCol: str = "rawPrediction",
     metrics: str = "standard",
 ) -> dict[str, float]:
-    """Every metric of a frame of predictions; see `sums_of`."""
+    """Return every metric of a frame of predictions; see `sums_of`."""
     return sums_of(frame, labelsCol, predictionCol, rawPredictionCol, metrics).metrics()
 
 
 def _sums_of_batches(
-    batches: Batches, vectors: list[bool], names: Sequence[str], of: Callable[..., Any]
+    batches: Batches, vectors: list[bool], names: Sequence[str], sum_up: Callable[..., Any]
 ) -> Batches:
-    """The sums of a task's rows whose labels are known."""
+    """Yield the sums of a task's rows whose labels are known."""
 
     def sums(batch: pa.RecordBatch) -> Any:
         matrices = list(map(_matrix, batch.columns, vectors, names))
         truth = matrices[0]
+        row_of_entry = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
         known = np.ones(truth.shape[0], bool)
-        known[np.repeat(np.arange(len(known)), np.diff(truth.indptr))[np.isnan(truth.data)]] = False
-        return of(*(matrix[known] for matrix in matrices))
+        known[row_of_entry[np.isnan(truth.data)]] = False
+        return sum_up(*(matrix[known] for matrix in matrices))
 
     total = added(sums(batch) for batch in batches if batch.num_rows)
     if total is not None:
@@ -400,7 +436,7 @@ def _sums_of_batches(
 
 
 def _matrix(column: pa.Array, vectors: bool, name: str) -> sp.csr_matrix:
-    """(rows, q) float64, what the column stores; a null entry is NaN."""
+    """Return the values (rows, q) float64 of a column; a null entry is NaN."""
     if column.null_count:
         raise DataError(
             f"a cell of {name!r} is null in a row whose labels are known; drop such rows"
@@ -416,29 +452,29 @@ def _matrix(column: pa.Array, vectors: bool, name: str) -> sp.csr_matrix:
         return sp.csr_matrix((values, entries, starts), (len(column), width))
     starts = np.asarray(column.offsets, np.int64) - column.offsets[0].as_py()
     lengths = np.diff(starts)
-    if (lengths != lengths[0]).any():
+    width = int(lengths[0])
+    if (lengths != width).any():
         raise DataError(
             f"the arrays in {name!r} have different lengths; each must have one entry a label"
         )
     values = column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return sp.csr_matrix(
-        (values, np.tile(np.arange(lengths[0]), len(column)), starts),
-        (len(column), int(lengths[0])),
-    )
+    entries = np.tile(np.arange(width), len(column))
+    return sp.csr_matrix((values, entries, starts), (len(column), width))
 
 
 # ---- label statistics ----
 
 
 def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
-    """Describe the labels of a data set, from its distinct labelsets
-    (`statistics.labelsets.LabelsetCounts`).
+    """Describe the labels of a data set, from its distinct labelsets.
+
+    They come from `statistics.labelsets.LabelsetCounts`.
 
     - `pmc`                share of the rows with at least two labels
     - `cardinality`        ANL, labels a row; `density` (Dens) that over q
     - `distinctLabelsets`  their number, the empty one included
     - `meanIR`             mean, over the labels that occur, of the commonest label's rows over the
-      label's; NaN if none does
+                           label's; NaN if none does
 
     PMC, ANL and Dens as in the MSFS paper, Table 1; MeanIR: Charte et al. 2015."""
     n = int(sets.counts.sum())
@@ -456,6 +492,5 @@ def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
     }
 
 
-__getattr__ = names_of(
-    __name__, {"MultiLabelEvaluator": ".evaluator"}.get
-)  # of Spark alone; a saved one asks here
+# the evaluator needs Spark; saved ones name this module
+__getattr__ = names_of(__name__, {"MultiLabelEvaluator": ".evaluator"}.get)

@@ -110,7 +110,8 @@ def _data(entry: Entry) -> Line:
 
 
 def _trial(result: Entry) -> Line:
-    seconds, parameters = result["seconds"], result["parameters"]
+    seconds = result["seconds"]
+    parameters = result["parameters"]
     return {
         **_trial_columns(result),
         "training_rows": result["rows"][0],

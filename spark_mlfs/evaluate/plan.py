@@ -1,13 +1,15 @@
 """The plan of a comparison: a TOML file, checked, and the trials it stands for.
 
-    title, notes, published                    the page's words, and a CSV of a paper's own numbers
-    to set beside ours [[data]]        name, path, test_path, format, options, rows, screen
-    [[method]]      name, title, parameters, grid, screen, include, exclude; "all features" needs no
-    entry [[extractor]]   name, title, parameters
+    title, notes    the page's words
+    published       a CSV of a paper's own numbers, to set beside ours
+    [[data]]        name, path, test_path, format, options, rows, screen
+    [[method]]      name, title, parameters, grid, screen, include, exclude; "all features" needs
+                    no entry
+    [[extractor]]   name, title, parameters
     [[classifier]]  name, title, parameters
     [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
     [run]           output, overwrite, engine, memory_bytes, parallelism, driver_bytes,
-    worker_bytes, figures, tables
+                    worker_bytes, figures, tables
 
 `conf/runs/compare.toml` explains each key."""
 
@@ -141,52 +143,32 @@ class Comparison(Section):
     protocol: ProtocolEntry = ProtocolEntry()
     run: Run = Run()
 
-    def checked(self, where: str | None = None) -> Comparison:
-        """The same with every name, parameter and size checked; `ParameterError` saying what is
-        wrong."""
-        at = f"{where}: " if where else ""
-        methods = [*self.method, *self.extractor]
-        for kind, entries in (
-            ("data", self.data),
-            ("method", methods),
-            ("classifier", self.classifier),
-        ):
-            titles = [getattr(e, "title", None) or getattr(e, "name", "") for e in entries]
-            if twice := next((t for t in titles if titles.count(t) > 1), None):
-                raise ParameterError(
-                    f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them "
-                    "another title"
-                )
+    def checked(self, file: str | None = None) -> Comparison:
+        """Return the comparison, every name, parameter and size of it checked.
+
+        Raises `ParameterError` that says what is wrong, and in which `file`."""
+        prefix = f"{file}: " if file else ""
+        _check_titles(f"{prefix}two entries of [[data]]", [data.name for data in self.data])
+        participants = [*self.method, *self.extractor]
+        _check_titles(
+            f"{prefix}two entries of [[method]]", [entry.called for entry in participants]
+        )
+        classifiers = [entry.called for entry in self.classifier]
+        _check_titles(f"{prefix}two entries of [[classifier]]", classifiers)
         if not self.data:
-            raise ParameterError(f"{at}[[data]] is missing: give a data set")
-        for entry in self.data:
-            entry.format = entry.format or format_of(entry.path)
-            if entry.format is None:
-                raise no_format(f"{at}[[data]] {entry.name}: format")
-            if entry.format not in READERS:
-                raise ParameterError(
-                    f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of "
-                    f"{', '.join(READERS)}"
-                )
-            entry.options = accept_options(entry.format, entry.options)
-            if entry.screen is not None:
-                Screen.of(entry.screen)
-            if (self.protocol.folds == FILES) != (entry.test_path is not None):
-                told = (
-                    "protocol files needs test_path",
-                    "test_path needs [protocol] folds = 'files'",
-                )
-                raise ParameterError(
-                    f"{at}[[data]] {entry.name}: {told[entry.test_path is not None]}"
-                )
+            raise ParameterError(f"{prefix}[[data]] is missing: give a data set")
+        for data in self.data:
+            self._check_data(data, f"{prefix}[[data]] {data.name}")
         if self.protocol.folds != FILES:
             Protocol.of(self.protocol.folds)
-        if not self.method and not self.extractor and not self.protocol.all_features:
+        if not participants and not self.protocol.all_features:
             raise ParameterError(
-                f"{at}nothing takes part: give a [[method]], or all_features = true"
+                f"{prefix}nothing takes part: give a [[method]], or all_features = true"
             )
         if not self.protocol.sizes:
-            raise ParameterError(f"{at}[protocol] sizes is empty; give some, such as ['10%', 50]")
+            raise ParameterError(
+                f"{prefix}[protocol] sizes is empty; give some, such as ['10%', 50]"
+            )
         for size in (*self.protocol.sizes, *self.protocol.choose.sizes):
             size_of(str(size), 1)
         published(self.published)
@@ -194,29 +176,47 @@ class Comparison(Section):
         self.design()
         return self
 
-    def candidates(self) -> list[Candidate]:
-        """The methods, then the extractors, all features last."""
-        out = [Candidate(m.called, tuple(requests_of(m, self.protocol.seed))) for m in self.method]
-        for made in self.extractor:
-            if made.name not in EXTRACTORS:
-                raise ParameterError(
-                    f"there is no extractor {made.name!r}; extractors are {', '.join(EXTRACTORS)}"
-                )
-            known = EXTRACTORS[made.name].parameters
-            values = params.seeded(known, made.parameters, self.protocol.seed)
-            out.append(
-                Candidate(
-                    made.called,
-                    extractor=(made.name, params.check(known, values, f"extractor {made.name!r}")),
-                )
+    def _check_data(self, data: DataSet, entry: str) -> None:
+        data.format = data.format or format_of(data.path)
+        if data.format is None:
+            raise no_format(f"{entry}: format")
+        if data.format not in READERS:
+            raise ParameterError(
+                f"{entry}: format {data.format!r} is not one of {', '.join(READERS)}"
             )
+        data.options = accept_options(data.format, data.options)
+        if data.screen is not None:
+            Screen.of(data.screen)
+        if self.protocol.folds == FILES and data.test_path is None:
+            raise ParameterError(f"{entry}: protocol files needs test_path")
+        if self.protocol.folds != FILES and data.test_path is not None:
+            raise ParameterError(f"{entry}: test_path needs [protocol] folds = 'files'")
+
+    def candidates(self) -> list[Candidate]:
+        """Return the methods, then the extractors, all features last."""
+        candidates = []
+        for method in self.method:
+            requests = requests_of(method, self.protocol.seed)
+            candidates.append(Candidate(method.called, tuple(requests)))
+        candidates += [self._extractor(entry) for entry in self.extractor]
         if self.protocol.all_features:
-            if any(c.title == ALL_FEATURES for c in out):
+            if any(candidate.title == ALL_FEATURES for candidate in candidates):
                 raise ParameterError(f"[[method]]: the title {ALL_FEATURES!r} is taken")
-            out.append(Candidate(ALL_FEATURES))
-        return out
+            candidates.append(Candidate(ALL_FEATURES))
+        return candidates
+
+    def _extractor(self, entry: Participant) -> Candidate:
+        if entry.name not in EXTRACTORS:
+            raise ParameterError(
+                f"there is no extractor {entry.name!r}; extractors are {', '.join(EXTRACTORS)}"
+            )
+        parameters = EXTRACTORS[entry.name].parameters
+        values = params.seeded(parameters, entry.parameters, self.protocol.seed)
+        checked = params.check(parameters, values, f"extractor {entry.name!r}")
+        return Candidate(entry.called, extractor=(entry.name, checked))
 
     def design(self) -> Design:
+        """Return the settings that the trials of every data set share."""
         classifiers = []
         for entry in self.classifier:
             classifier = CLASSIFIERS.create(entry.name)
@@ -224,20 +224,27 @@ class Comparison(Section):
                 classifier.parameters, entry.parameters, f"classifier {classifier.name!r}"
             )
             classifiers.append(ClassifierSpec(entry.called, classifier.name, checked))
-        how = self.protocol.choose
+        choose = self.protocol.choose
         sizes = tuple(dict.fromkeys(map(str, self.protocol.sizes)))
-        if how.size and not set(map(str, how.sizes)) <= set(sizes):
+        if choose.size and not set(map(str, choose.sizes)) <= set(sizes):
             raise ParameterError(
                 "[protocol] choose.sizes must be among sizes where the size is chosen, too"
             )
         return Design(
-            sizes, tuple(classifiers), tuple(self.protocol.metrics), how, self.protocol.seed
+            sizes, tuple(classifiers), tuple(self.protocol.metrics), choose, self.protocol.seed
         )
 
 
+def _check_titles(entries: str, titles: list[str]) -> None:
+    for title in titles:
+        if titles.count(title) > 1:
+            raise ParameterError(
+                f"{entries} are both called {title!r}; give one of them another title"
+            )
+
+
 def published(path: str | None) -> pd.DataFrame | None:
-    """A paper's own numbers: columns data, method, metrics, metric, value, spread (may be
-    empty)."""
+    """Read a paper's own numbers: data, method, metrics, metric, value, spread (may be empty)."""
     if path is None:
         return None
     try:
@@ -256,35 +263,26 @@ def published(path: str | None) -> pd.DataFrame | None:
 
 
 def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
-    """A request for every cell of a method's grid, the last parameter running fastest."""
+    """Return a request for every cell of a method's grid, the last parameter running fastest."""
     parameters = METHODS.create(entry.name).parameters
-    values, grid = params.seeded(parameters, entry.parameters, seed), entry.grid
-    held_to = constraints.Constraints.of(
-        {"include": entry.include or None, "exclude": entry.exclude or None}
-    )
-    cells = ({**values, **cell} for cell in params.grid_cells(grid))
-    return [
-        Request.of(entry.name, cell, screen=entry.screen, constraints=held_to) for cell in cells
-    ]
+    values = params.seeded(parameters, entry.parameters, seed)
+    names = {"include": entry.include or None, "exclude": entry.exclude or None}
+    constrained = constraints.Constraints.of(names)
+    requests = []
+    for cell in params.grid_cells(entry.grid):
+        settings = {**values, **cell}
+        requests.append(
+            Request.of(entry.name, settings, screen=entry.screen, constraints=constrained)
+        )
+    return requests
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
-    """A checked comparison of what a file or flags give; `ParameterError` with the file and key for
-    whatever is wrong, and for settings of a selection that no comparison takes, saying what to do
-    instead."""
-    constrained = (
-        "compared methods rank feature by feature; leave it out, or give a [[method]] what it "
-        "includes and excludes, such as exclude = ['leak_*']"
-    )
-    graded = "classifiers are judged on labels of 0 and 1; cut the grades before, or leave it out"
-    refused = dict.fromkeys(["constraints", *(p.name for p in constraints.PARAMETERS)], constrained)
-    refused |= dict.fromkeys([p.name for p in GRADING], graded)
-    for section, entries in layer.items():
-        for entry in entries if isinstance(entries, list) else [entries]:
-            for key in [section, *(entry if isinstance(entry, Mapping) else ())]:
-                if key in refused and not (section == "method" and key in OF_METHODS):
-                    at = f"{file}: " if file else ""
-                    raise ParameterError(f"{at}{key} is for spark-mlfs select: {refused[key]}")
+    """Check the comparison that a file or flags give.
+
+    Raises `ParameterError` with the file and key for whatever is wrong, and for settings of a
+    selection that no comparison takes, saying what to do instead."""
+    _refuse_settings_of_selections(layer, file)
     try:
         plan = Comparison.of(layer)
     except InvalidValue as error:
@@ -292,9 +290,29 @@ def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
     return plan.checked(file)
 
 
+def _refuse_settings_of_selections(layer: Mapping[str, Any], file: str | None) -> None:
+    constrained = (
+        "compared methods rank feature by feature; leave it out, or give a [[method]] what it "
+        "includes and excludes, such as exclude = ['leak_*']"
+    )
+    graded = "classifiers are judged on labels of 0 and 1; cut the grades before, or leave it out"
+    refused = {"constraints": constrained}
+    refused.update({parameter.name: constrained for parameter in constraints.PARAMETERS})
+    refused.update({parameter.name: graded for parameter in GRADING})
+    for section, value in layer.items():
+        entries = value if isinstance(value, list) else [value]
+        for entry in entries:
+            keys = [section, *entry] if isinstance(entry, Mapping) else [section]
+            for key in keys:
+                if key in refused and not (section == "method" and key in OF_METHODS):
+                    prefix = f"{file}: " if file else ""
+                    raise ParameterError(f"{prefix}{key} is for spark-mlfs select: {refused[key]}")
+
+
 def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:
-    """The comparison a TOML file describes; `over` lays keys of [run], from flags, over the
-    file's."""
+    """Read the comparison that a TOML file describes.
+
+    `over` lays keys of [run], from flags, over the file's."""
     layer = read_toml(file)
     if over:
         try:

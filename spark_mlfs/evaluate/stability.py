@@ -1,4 +1,4 @@
-"""How much a selection changes when the data change a little: Nogueira's index.
+"""Stability of a selection when the data change a little: Nogueira's index.
 
 Source: Nogueira, Sechidis & Brown, "On the stability of feature selection algorithms", JMLR 18
 (2018)."""
@@ -17,8 +17,9 @@ from ..errors import DataError, ParameterError
 
 @dataclass(frozen=True)
 class Stability:
-    """Φ̂ with its (1 − α) interval [low, high] and `variance`; M `runs`, d `features`, mean `kept`.
-    NaN: all or none kept."""
+    """The index Φ̂ with its (1 − α) interval [low, high] and `variance`.
+
+    M `runs` keep `kept` of d `features` on average; NaN where all or none are kept."""
 
     value: float
     low: float
@@ -30,13 +31,13 @@ class Stability:
 
 
 def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
-    """(M, d) 0/1 matrix of M lists of selected features.
+    """Return M lists of selected features as a 0/1 matrix (M, d).
 
     >>> indicator([[0, 1], [0, 2]], 4).tolist()
     [[1, 1, 0, 0], [1, 0, 1, 0]]"""
     z = np.zeros((len(selections), features), np.int8)
-    for row, chosen in enumerate(selections):
-        indices = np.asarray(list(chosen), np.int64)
+    for row, selection in enumerate(selections):
+        indices = np.asarray(list(selection), np.int64)
         if len(indices) and (indices.min() < 0 or indices.max() >= features):
             raise DataError(
                 f"selection {row} names feature {int(indices.max())}; features count from 0 to "
@@ -47,17 +48,17 @@ def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
 
 
 def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
-    """Nogueira's stability of M selections out of d features, `selected` (M, d) 0/1:
+    """Return Nogueira's stability of M selections out of d features, `selected` (M, d) 0/1.
 
-        Φ̂ = 1 − [M/(M−1)] · mean_f p_f(1 − p_f) / [(k̄/d)(1 − k̄/d)],     p_f share of the runs
-        that keep f, k̄ = Σ_f p_f.
+        Φ̂ = 1 − [M/(M−1)] · mean_f p_f(1 − p_f) / [(k̄/d)(1 − k̄/d)],
+        p_f the share of the runs that keep f, k̄ = Σ_f p_f.
 
     1 where all runs agree, 0 in expectation where they select at random, whatever the sizes k_i
-    (which may differ). Interval (the paper's Theorem 7 and Corollary 9): Φ̂ ± z_{1−α/2} √v, v =
-    (4/M²) Σ_i (φ_i − φ̄)²,
+    (which may differ). Interval (the paper's Theorem 7 and Corollary 9): Φ̂ ± z_{1−α/2} √v,
 
-        φ_i = [ mean_f z_if p_f − k_i k̄/d² + (Φ̂/2)(2 k_i k̄/d² − k_i/d − k̄/d + 1) ] / [(k̄/d)(1 −
-        k̄/d)].
+        v = (4/M²) Σ_i (φ_i − φ̄)²,
+        φ_i = [mean_f z_if p_f − k_i k̄/d² + (Φ̂/2)(2 k_i k̄/d² − k_i/d − k̄/d + 1)]
+              / [(k̄/d)(1 − k̄/d)].
 
     Asymptotic in M: with fewer than about ten runs it is too narrow. Raises `DataError` for fewer
     than two runs or entries other than 0 and 1.
@@ -79,18 +80,16 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
         raise ParameterError(f"alpha must be above 0 and below 1, not {alpha}")
     z = z.astype(np.float64)
     m, d = z.shape
-    p, sizes = z.mean(axis=0), z.sum(axis=1)
+    p = z.mean(axis=0)
+    sizes = z.sum(axis=1)
     mean = float(sizes.mean())
     chance = mean / d * (1 - mean / d)
     if not chance > 0:
         nan = float("nan")
         return Stability(nan, nan, nan, nan, m, d, mean)
     value = 1 - m / (m - 1) * float((p * (1 - p)).mean()) / chance
-    phi = (
-        z @ p / d
-        - sizes * mean / d**2
-        + value / 2 * (2 * sizes * mean / d**2 - sizes / d - mean / d + 1)
-    )
+    weight = 2 * sizes * mean / d**2 - sizes / d - mean / d + 1
+    phi = z @ p / d - sizes * mean / d**2 + value / 2 * weight
     phi /= chance
     variance = 4 / m**2 * float(((phi - phi.mean()) ** 2).sum())
     half = -float(special.ndtri(alpha / 2)) * variance**0.5
@@ -98,15 +97,13 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
 
 
 def agreement(rankings: Sequence[Sequence[str]], size: int) -> Stability:
-    """`nogueira` of the `size` best of some rankings of names, each best first; of two rankings it
-    is Kuncheva's index.
+    """Return `nogueira` of the `size` best of some rankings of names, which are best first.
+
+    Of two rankings it is Kuncheva's index.
 
     >>> round(agreement([["a", "b", "c", "d"], ["b", "c", "a", "d"]], 2).value, 3)
     0.0"""
-    names = {
-        name: place
-        for place, name in enumerate(dict.fromkeys(name for each in rankings for name in each))
-    }
-    return nogueira(
-        indicator([[names[name] for name in each[:size]] for each in rankings], len(names))
-    )
+    names = dict.fromkeys(name for ranking in rankings for name in ranking)
+    index = {name: i for i, name in enumerate(names)}
+    heads = [[index[name] for name in ranking[:size]] for ranking in rankings]
+    return nogueira(indicator(heads, len(names)))

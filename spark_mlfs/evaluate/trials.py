@@ -46,7 +46,7 @@ from .protocol import Protocol
 from .rowset import GramPool, RowSet
 
 Result = dict[str, Any]  # of a trial, plain values: see `Trial`
-Done = Callable[[Any, Result], None]  # what takes the result of a trial, by its key
+Report = Callable[[Any, Result], None]  # what takes the result of a trial, by its key
 INNER_SEED = 0x1AAE  # inner folds are drawn apart from the outer ones
 ALL_FEATURES = "all features"
 EXTRACTED = "extracted"  # the size of a cell whose features an extractor made
@@ -329,7 +329,8 @@ def run_selection(train: RowSet, test: RowSet, candidate: Candidate, design: Des
     width = train.profile.d
     sizes = candidate.counts(design.sizes, width)
     started = time.perf_counter()
-    choice, size, choices = 0, None, list[Any]()
+    choice, size = 0, None
+    choices: list[dict[str, Any]] = []
     if _has_choice(candidate, design):
         choice, size, choices = choose(train, candidate, design)
     chose = time.perf_counter()
@@ -445,21 +446,21 @@ def _inner_metric(
 def run_trials(
     packed: Dataset,
     trials: Mapping[Any, Trial],
-    done: Done,
+    report: Report,
     parallelism: int = 2,
     budgets: Budgets = DEFAULT_BUDGETS,
 ) -> None:
-    """Run the trials of one data set and hand each result to `done(key, result)`, in this thread.
+    """Run the trials of one data set and hand each result to `report(key, result)`, in this thread.
 
     What cannot be run gives {"error": why} (`too_large`: the memory); what one task may not hold
     runs over the cluster, or alone in this process."""
     if isinstance(packed, InMemoryDataset):
-        _run_here(packed, trials, done, parallelism, budgets)
+        _run_here(packed, trials, report, parallelism, budgets)
         return
     assert isinstance(packed, Packed)
     remaining = trials
     if packed.profile.size <= budgets.small and SizingEngine(packed.profile, budgets).fits([]):
-        remaining = _run_in_tasks(packed, trials, done, max(1, parallelism), budgets)
+        remaining = _run_in_tasks(packed, trials, report, max(1, parallelism), budgets)
     if not remaining:
         return
     pool = None
@@ -467,13 +468,13 @@ def run_trials(
         requests = [r for trial in remaining.values() for r in trial.candidate.requests]
         pool = GramPool.over(packed, requests, budgets)
     for key, trial in remaining.items():
-        done(key, _result(partial(trial.on, RowSet(packed, budgets, pool))))
+        report(key, _result(partial(trial.on, RowSet(packed, budgets, pool))))
 
 
 def _run_here(
     packed: InMemoryDataset,
     trials: Mapping[Any, Trial],
-    done: Done,
+    report: Report,
     parallelism: int,
     budgets: Budgets,
 ) -> None:
@@ -481,9 +482,9 @@ def _run_here(
     parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
     share = replace(budgets, worker=budgets.worker // parallelism)
     rows = replace(packed, cores=max(1, packed.cores // parallelism))
-    too_large = _run_in_tasks(rows, trials, done, parallelism, share)
+    too_large = _run_in_tasks(rows, trials, report, parallelism, share)
     for key, trial in too_large.items():
-        done(key, _result(partial(_in_one_task, packed, trial, budgets)))
+        report(key, _result(partial(_in_one_task, packed, trial, budgets)))
 
 
 def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
@@ -496,7 +497,7 @@ def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
 
 
 def _run_in_tasks(
-    packed: Any, trials: Mapping[Any, Trial], done: Done, parallelism: int, budgets: Budgets
+    packed: Any, trials: Mapping[Any, Trial], report: Report, parallelism: int, budgets: Budgets
 ) -> dict[Any, Trial]:
     """Run every trial as one task, `parallelism` at a time; return those it may not hold."""
     too_large: dict[Any, Trial] = {}
@@ -505,7 +506,7 @@ def _run_in_tasks(
         if isinstance(future.exception(), WorkerBudgetError):
             too_large[key] = trials[key]
         else:
-            done(key, future.result())
+            report(key, future.result())
 
     spark = None if isinstance(packed, InMemoryDataset) else packed.frame.sparkSession
     work = {}

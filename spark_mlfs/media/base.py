@@ -31,9 +31,8 @@ class Encoder(Entry):
     """Base of every encoder."""
 
     source = "none"
-    needs: ClassVar[
-        tuple[tuple[str, str], ...]
-    ] = ()  # what is imported, and what is installed for that
+    # what is imported, and what is installed for that
+    needs: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def names(self, p: Values) -> list[str]:
         """Return the names of the numbers."""
@@ -44,27 +43,30 @@ class Encoder(Entry):
         raise NotImplementedError
 
     def open(self, p: Values) -> Encode:
-        """Return the function of many cells: (cells, width) numbers, zeros where there is a reason,
-        and the reasons."""
+        """Return the function of many cells.
+
+        It gives numbers (cells, width), zeros where there is a reason, and the reasons."""
         width = len(self.names(p))
 
         def encode(cells: Sequence[Any]) -> tuple[np.ndarray, list[str | None]]:
-            out = np.zeros((len(cells), width))
+            numbers = np.zeros((len(cells), width))
             reasons: list[str | None] = [None] * len(cells)
             for i, cell in enumerate(cells):
                 try:
                     if not cell:
                         raise Unreadable(NO_CONTENT)
-                    out[i] = self.features(cell, p)
+                    numbers[i] = self.features(cell, p)
                 except Unreadable as error:
-                    out[i], reasons[i] = 0, " ".join(str(error).split())[:200]
-            return out, reasons
+                    numbers[i] = 0
+                    reasons[i] = " ".join(str(error).split())[:200]
+            return numbers, reasons
 
         return encode
 
     def prepared(self, p: Values) -> Values:
-        """Return the parameters' values, checked together; `ParameterError` or `NotInstalledError`
-        before any file is read."""
+        """Return the parameters' values, checked together before any file is read.
+
+        Raises `ParameterError` or `NotInstalledError`."""
         for module, package in self.needs:
             require(module, package, f"encoder {self.name!r}")
         return p
@@ -74,17 +76,17 @@ class Encoder(Entry):
         return None
 
     def takes(self, p: Values) -> str:
-        """Return what a cell holds: a "file", or, of some encoders, "tokens" or a "text"."""
+        """Return what a cell holds: a "file", of some encoders "tokens" or a "text"."""
         return "file"
 
     def state(self, p: Values) -> dict[str, Any] | None:
-        """Return what is saved with the parameters, arrays and plain values; None where these are
-        all."""
+        """Return what is saved beside the parameters, arrays and plain values, or None."""
         return None
 
     def restored(self, p: Values, state: Mapping[str, Any], where: str) -> Values:
-        """Return the parameters' values with what was saved at `where`, in place of what they
-        name."""
+        """Return the parameters' values with the state that was saved in the place of files.
+
+        Messages name `where` it was saved."""
         return p
 
     def sent(self, p: Values, spark: Any) -> Values:
@@ -92,8 +94,9 @@ class Encoder(Entry):
         return p
 
     def pruned(self, p: Values, names: Sequence[str]) -> Values:
-        """Return the values with which only the numbers of these names are computed;
-        `ParameterError` where all have to be."""
+        """Return the values with which only the numbers of these names are computed.
+
+        Raises `ParameterError` where all have to be."""
         raise ParameterError(f"encoder {self.name!r} is not cut: it has no last layer of weights")
 
     def write(self, p: Values, path: str) -> None:
@@ -102,7 +105,7 @@ class Encoder(Entry):
 
 
 def require(module: str, package: str, what: str) -> Any:
-    """Return a module of an extra; `NotInstalledError` says what to install."""
+    """Return a module of an extra; raise `NotInstalledError` that says what to install."""
     from importlib import import_module
 
     try:
@@ -137,13 +140,14 @@ class EncodeCells:
     def of(
         name: str, parameters: Values, state: Mapping[str, Any] | None = None, where: str = ""
     ) -> EncodeCells:
-        """The encoder of a name, with the state that was saved at `where`; `ParameterError` for an
-        unknown name or parameter."""
+        """Return the encoder of a name, with the state that was saved at `where`.
+
+        Raises `ParameterError` for an unknown name or parameter."""
         encoder = ENCODERS.create(name)
         p = check(encoder.parameters, parameters, f"encoder {name!r}")
-        return EncodeCells(
-            encoder, encoder.prepared(p) if state is None else encoder.restored(p, state, where)
-        )
+        if state is None:
+            return EncodeCells(encoder, encoder.prepared(p))
+        return EncodeCells(encoder, encoder.restored(p, state, where))
 
     @property
     def state(self) -> dict[str, Any] | None:
@@ -172,27 +176,29 @@ class EncodeCells:
         return names
 
     def open(self) -> Callable[[pa.Array, pa.Array | None], tuple[np.ndarray, pa.Array]]:
-        """Return the function of cells and of reasons known before: numbers, zeros where there is a
-        reason, and all reasons."""
-        encode, width = self.encoder.open(self.parameters), len(self.names)
+        """Return the function of cells and of reasons known before.
+
+        It gives numbers (cells, width), zeros where there is a reason, and all reasons."""
+        encode = self.encoder.open(self.parameters)
+        width = len(self.names)
 
         def task(cells: pa.Array, known: pa.Array | None) -> tuple[np.ndarray, pa.Array]:
-            values, reasons = (
-                np.zeros((len(cells), width)),
-                [None] * len(cells) if known is None else known.to_pylist(),
-            )
-            todo = [i for i, reason in enumerate(reasons) if reason is None]
-            if todo:
-                values[todo], found = encode(cells.take(pa.array(todo)).to_pylist())
-                for i, reason in zip(todo, found, strict=True):
+            reasons = [None] * len(cells) if known is None else known.to_pylist()
+            numbers = np.zeros((len(cells), width))
+            readable = [i for i, reason in enumerate(reasons) if reason is None]
+            if readable:
+                contents = cells.take(pa.array(readable)).to_pylist()
+                numbers[readable], new_reasons = encode(contents)
+                for i, reason in zip(readable, new_reasons, strict=True):
                     reasons[i] = reason
-            return values, pa.array(reasons, pa.string())
+            return numbers, pa.array(reasons, pa.string())
 
         return task
 
     def udf(self) -> Any:
-        """The task as a UDF of cells and known reasons, not to be run twice (filters stay behind
-        it): struct<c0, c1>."""
+        """Return the task as a UDF of cells and known reasons: struct<c0, c1>.
+
+        It is nondeterministic, so that it is not run twice: filters stay behind it."""
         schema = "c0 array<double>, c1 string"
 
         def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
@@ -214,17 +220,18 @@ class EncodeCells:
 
         def in_arrow(pair: Any) -> tuple[pa.Array, pa.Array]:
             content, known = pair
-            texts = len(content) and isinstance(
-                next((c for c in content if c is not None), b""), str
-            )
-            kind = pa.string() if texts else None if len(content) else pa.binary()
-            return pa.array(content, kind, from_pandas=True), pa.array(
-                known, pa.string(), from_pandas=True
-            )
+            if not len(content):
+                kind = pa.binary()
+            elif isinstance(next((cell for cell in content if cell is not None), b""), str):
+                kind = pa.string()
+            else:
+                kind = None
+            cells = pa.array(content, kind, from_pandas=True)
+            return cells, pa.array(known, pa.string(), from_pandas=True)
 
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
-            for out in arrays(map(in_arrow, columns)):
-                yield pd.DataFrame({name: out.field(name).to_pandas() for name in ("c0", "c1")})
+            for result in arrays(map(in_arrow, columns)):
+                yield pd.DataFrame({name: result.field(name).to_pandas() for name in ("c0", "c1")})
 
         frames.__annotations__ = {
             "columns": Iterator[tuple[pd.Series, pd.Series]],
@@ -260,8 +267,9 @@ WORD = re.compile(r"\S+")
 
 
 def spans(count: int, length: int | None, overlap: int) -> list[tuple[int, int]]:
-    """Where the passages of `count` tokens begin and end: as few as cover all of them, one of an
-    empty row."""
+    """Return where the passages of `count` tokens begin and end, as few as cover all of them.
+
+    An empty row is one passage."""
     if length is None or count <= length:
         return [(0, count)]
     step = length - overlap
@@ -272,27 +280,34 @@ def passages_of(text: str, length: int | None, overlap: int) -> list[str]:
     """Return the passages of a text, `length` words each, as they stand in it."""
     if length is None:
         return [text]
-    places = [found.span() for found in WORD.finditer(text)]
-    if len(places) <= length:
+    words = [word.span() for word in WORD.finditer(text)]
+    if len(words) <= length:
         return [text]
-    return [text[places[a][0] : places[z - 1][1]] for a, z in spans(len(places), length, overlap)]
+    passages = []
+    for first, stop in spans(len(words), length, overlap):
+        start, _ = words[first]
+        _, end = words[stop - 1]
+        passages.append(text[start:end])
+    return passages
 
 
 def pooled(values: np.ndarray, owners: np.ndarray, rows: int, how: str) -> np.ndarray:
-    """(rows, w) the mean or the largest of the values (n, w) of each row's passages; NaN for a row
-    of which one has NaN. `owners` (n,) rises."""
+    """Return the mean or the largest (rows, w) of the values (n, w) of each row's passages.
+
+    `owners` (n,), rising, are the rows of the passages. NaN for a row of which one has NaN, or that
+    has none."""
     if len(owners) == rows and (owners == np.arange(rows)).all():
         return values
-    out = np.full((rows, values.shape[1]), np.nan)
+    vectors = np.full((rows, values.shape[1]), np.nan)
     firsts = np.flatnonzero(np.diff(owners, prepend=-1))
     if how == "max":
-        out[owners[firsts]] = np.maximum.reduceat(values, firsts)
+        vectors[owners[firsts]] = np.maximum.reduceat(values, firsts)
     elif len(firsts):
         counts = np.diff(firsts, append=len(owners))
         # passage after passage, so that a row's sum is the same whatever rows are beside it
         sums = np.zeros((len(firsts), values.shape[1]))
         for place in range(counts.max()):
-            some = counts > place
-            sums[some] += values[firsts[some] + place]
-        out[owners[firsts]] = sums / counts[:, None]
-    return out
+            longer = counts > place
+            sums[longer] += values[firsts[longer] + place]
+        vectors[owners[firsts]] = sums / counts[:, None]
+    return vectors

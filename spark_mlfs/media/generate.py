@@ -20,15 +20,15 @@ TONES = ("low", "high", "sweep", "clicks", "hiss")
 
 
 def image(rng: np.random.Generator) -> tuple[bytes, list[str]]:
-    """A PNG of one or two shapes on a texture, and its tags."""
-    Image, draw = (
-        require("PIL.Image", "Pillow", "a sample of images"),
-        require("PIL.ImageDraw", "Pillow", "a sample of images"),
-    )
+    """Draw a PNG of one or two shapes on a texture; return it and its tags."""
+    Image = require("PIL.Image", "Pillow", "a sample of images")
+    ImageDraw = require("PIL.ImageDraw", "Pillow", "a sample of images")
     texture = str(rng.choice(TEXTURES))
     down, across = np.mgrid[:PIXELS, :PIXELS]
-    period, (light, dark) = int(rng.integers(6, 12)), np.sort(rng.integers(90, 220, 2))[::-1]
-    turned = across * np.cos(angle := rng.uniform(0, np.pi)) + down * np.sin(angle)
+    period = int(rng.integers(6, 12))
+    dark, light = np.sort(rng.integers(90, 220, 2))
+    angle = rng.uniform(0, np.pi)
+    turned = across * np.cos(angle) + down * np.sin(angle)
     bright = {
         "plain": np.zeros_like(down),
         "stripes": (turned // period % 2).astype(int),
@@ -37,11 +37,12 @@ def image(rng: np.random.Generator) -> tuple[bytes, list[str]]:
     }[texture]
     grey = np.where(bright > 0, light, dark) + rng.normal(0, 4, (PIXELS, PIXELS))
     picture = Image.fromarray(np.repeat(grey.clip(0, 255).astype(np.uint8)[..., None], 3, axis=2))
-    pen, tags = draw.Draw(picture), {texture}
+    pen = ImageDraw.Draw(picture)
+    tags = {texture}
     for shape in rng.choice(SHAPES, 1 + int(rng.random() < 0.4), replace=False):
         size = int(rng.integers(16, 30))
-        x, y = (int(v) for v in rng.integers(size, PIXELS - size, 2))
-        colour = tuple(int(v) for v in rng.integers(0, 256, 3))
+        x, y = rng.integers(size, PIXELS - size, 2).tolist()
+        colour = tuple(rng.integers(0, 256, 3).tolist())
         box = (x - size, y - size, x + size, y + size)
         if shape == "circle":
             pen.ellipse(box, fill=colour)
@@ -50,30 +51,32 @@ def image(rng: np.random.Generator) -> tuple[bytes, list[str]]:
         else:
             pen.polygon([(x, y - size), (x - size, y + size), (x + size, y + size)], fill=colour)
         tags.add(str(shape))
-    out = io.BytesIO()
-    picture.save(out, "PNG")
-    return out.getvalue(), sorted(tags)
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    return file.getvalue(), sorted(tags)
 
 
 def sound(rng: np.random.Generator) -> tuple[bytes, list[str]]:
-    """A WAV of one or two sounds over a little noise, and its tags."""
+    """Make a WAV of one or two sounds over a little noise; return it and its tags."""
     soundfile = require("soundfile", "soundfile", "a sample of sounds")
     t = np.arange(int(RATE * SECONDS)) / RATE
-    samples, tags = rng.normal(0, 0.003, len(t)), set()
+    samples = rng.normal(0, 0.003, len(t))
+    tags = set()
     for tone in rng.choice(TONES, 1 + int(rng.random() < 0.4), replace=False):
-        pitch, loud = float(rng.uniform(0.9, 1.4)), float(rng.uniform(0.05, 0.3))
-        heard = {
+        pitch = float(rng.uniform(0.9, 1.4))
+        loudness = float(rng.uniform(0.05, 0.3))
+        waves = {
             "low": np.sin(2 * np.pi * 150 * pitch * t),
             "high": np.sin(2 * np.pi * 2500 * pitch * t),
             "sweep": np.sin(2 * np.pi * (300 * pitch + 1200 * t) * t),
             "clicks": (np.arange(len(t)) % int(1600 * pitch) < 12).astype(float),
             "hiss": rng.normal(0, 0.4, len(t)),
         }
-        samples += loud * heard[str(tone)]
+        samples += loudness * waves[str(tone)]
         tags.add(str(tone))
-    out = io.BytesIO()
-    soundfile.write(out, samples.clip(-1, 1), RATE, format="WAV", subtype="PCM_16")
-    return out.getvalue(), sorted(tags)
+    file = io.BytesIO()
+    soundfile.write(file, samples.clip(-1, 1), RATE, format="WAV", subtype="PCM_16")
+    return file.getvalue(), sorted(tags)
 
 
 FILES: dict[str, tuple[str, Callable[[np.random.Generator], tuple[bytes, list[str]]]]] = {
@@ -83,13 +86,12 @@ FILES: dict[str, tuple[str, Callable[[np.random.Generator], tuple[bytes, list[st
 
 
 def write_files(kind: str, folder: Any, rows: int, seed: int, tagged: bool) -> None:
-    """Write so many files of a kind into ``folder/files``, and ``folder/labels.csv`` if they are
-    `tagged`."""
-    ending, made = FILES[kind]
+    """Write so many files of a kind into ``folder/files``, and ``labels.csv`` if `tagged`."""
+    ending, generate = FILES[kind]
     (folder / "files").mkdir()
     lines = ["path,tags\n"]
     for i in range(rows):
-        content, tags = made(np.random.default_rng([seed, i]))
+        content, tags = generate(np.random.default_rng([seed, i]))
         name = f"files/{i:06d}.{ending}"
         (folder / name).write_bytes(content)
         lines.append(f"{name},{';'.join(tags)}\n")

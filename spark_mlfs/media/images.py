@@ -4,13 +4,13 @@ directions of its edges.
 The image (PNG, JPEG, GIF, BMP, WEBP, TIFF; the first frame, turned as its EXIF says, on white where
 it is transparent) is scaled to ``side`` × ``side`` pixels. Of those
     pixel_r2_c5        mean grey of the part in row 2 and column 5 of ``thumbnail`` × ``thumbnail``,
-    from 0 to 1
+                       from 0 to 1
     hue_3              share of the pixels of that hue of ``hues``, each counted by its saturation
-    saturation_1       share of the pixels of that saturation, of 4 steps; brightness_5 the same, of
-    8
+    saturation_1       share of the pixels of that saturation, of 4 steps; brightness_5 the same,
+                       of 8
     hog_r2_c1_o5       gradient in direction 5 of ``orientations`` in that cell of ``cells`` ×
-                       ``cells`` (Dalal & Triggs 2005, unsigned, the whole image one block,
-                       L2-Hys)"""
+                       ``cells`` (Dalal & Triggs 2005, unsigned, the whole image one block, L2-Hys)
+"""
 
 from __future__ import annotations
 
@@ -67,28 +67,22 @@ class ImageFeatures(Encoder):
         return thumbnail(content, max_pixels=p["max_pixels"])
 
     def names(self, p: Values) -> list[str]:
-        places = [f"r{r}_c{c}" for r in range(p["thumbnail"]) for c in range(p["thumbnail"])]
-        colours = (
-            {"hue": p["hues"], "saturation": SATURATIONS, "brightness": BRIGHTNESSES}
-            if p["hues"]
-            else {}
-        )
-        return [
-            *(f"pixel_{place}" for place in places),
-            *(f"{what}_{k}" for what, count in colours.items() for k in range(count)),
-            *(
-                f"hog_r{r}_c{c}_o{o}"
-                for r in range(p["cells"])
-                for c in range(p["cells"])
-                for o in range(p["orientations"])
-            ),
+        side = range(p["thumbnail"])
+        cells = range(p["cells"])
+        names = [f"pixel_r{r}_c{c}" for r in side for c in side]
+        if p["hues"]:
+            names += [f"hue_{k}" for k in range(p["hues"])]
+            names += [f"saturation_{k}" for k in range(SATURATIONS)]
+            names += [f"brightness_{k}" for k in range(BRIGHTNESSES)]
+        names += [
+            f"hog_r{r}_c{c}_o{o}" for r in cells for c in cells for o in range(p["orientations"])
         ]
+        return names
 
     def features(self, content: bytes, p: Values) -> np.ndarray:
         rgb = np.asarray(decoded(content, p["side"], p["max_pixels"]), np.float64)
-        grey = (
-            0.299 * rgb[..., 0] + 0.587 * rgb[..., 1] + 0.114 * rgb[..., 2]
-        ) / 255  # no BLAS: the same bits from any thread
+        # no BLAS: the same bits from any thread
+        grey = (0.299 * rgb[..., 0] + 0.587 * rgb[..., 1] + 0.114 * rgb[..., 2]) / 255
         parts = (
             shrunk(grey, p["thumbnail"]),
             colours(rgb, p["hues"]),
@@ -98,15 +92,17 @@ class ImageFeatures(Encoder):
 
 
 def decoded(content: bytes, side: int, max_pixels: int) -> Any:
-    """Return the image as RGB of `side` × `side` pixels; `Unreadable` for what is none, or too
-    large to decode."""
+    """Return the image as RGB of `side` × `side` pixels.
+
+    Raises `Unreadable` for what is none, or too large to decode."""
     image = opened(content, (2 * side, 2 * side), max_pixels)
     return image.resize((side, side), _pillow().Resampling.BOX, reducing_gap=None)
 
 
 def opened(content: bytes, least: tuple[int, int], max_pixels: int) -> Any:
-    """Return the image as RGB, of a JPEG perhaps smaller, but no smaller than `least`; `Unreadable`
-    likewise."""
+    """Return the image as RGB, of a JPEG perhaps smaller, but no smaller than `least`.
+
+    Raises `Unreadable` for what is none, or too large to decode."""
     from PIL import ImageOps, UnidentifiedImageError
 
     Image = _pillow()
@@ -120,11 +116,9 @@ def opened(content: bytes, least: tuple[int, int], max_pixels: int) -> Any:
         image = ImageOps.exif_transpose(image)
         if image.mode.startswith("I"):
             values = np.asarray(image, np.float64)
-            image = Image.fromarray(
-                (values / 257 if values.max(initial=0) > 255 else values)
-                .clip(0, 255)
-                .astype(np.uint8)
-            )
+            if values.max(initial=0) > 255:  # 16 bits
+                values = values / 257
+            image = Image.fromarray(values.clip(0, 255).astype(np.uint8))
         if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
             image = image.convert("RGBA")
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
@@ -143,7 +137,7 @@ def opened(content: bytes, least: tuple[int, int], max_pixels: int) -> Any:
 
 @cache
 def _pillow() -> Any:
-    """Pillow's Image, which shall not warn of what is refused here anyway."""
+    """Return Pillow's Image, which shall not warn of what is refused here anyway."""
     from PIL import Image
 
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
@@ -151,67 +145,79 @@ def _pillow() -> Any:
 
 
 def _guess(content: bytes) -> str:
+    """Return what a file holds in the place of an image, for a message."""
     head = content[:1000].lstrip().lower()
-    kinds = {"an SVG": b"<svg" in head, "a PDF": head.startswith(b"%pdf"), "HTML": b"<html" in head}
-    kinds |= {
-        "WAV": head.startswith(b"riff") and b"wave" in head[:16],
-        "a text": content[:1000].isascii() and b"\0" not in head,
-    }
-    return next((f", but {kind}" for kind, found in kinds.items() if found), "")
+    if b"<svg" in head:
+        return ", but an SVG"
+    if head.startswith(b"%pdf"):
+        return ", but a PDF"
+    if b"<html" in head:
+        return ", but HTML"
+    if head.startswith(b"riff") and b"wave" in head[:16]:
+        return ", but WAV"
+    if content[:1000].isascii() and b"\0" not in head:
+        return ", but a text"
+    return ""
 
 
 def shrunk(grey: np.ndarray, size: int) -> np.ndarray:
-    """(size, size) the means of the parts of a picture, which begin where whole pixels do."""
+    """Return the means (size, size) of the parts of a picture, which begin where pixels do."""
     if not size:
         return np.empty((0, 0))
     edges = np.arange(size) * len(grey) // size
     widths = np.diff([*edges, len(grey)]).clip(1)
-    return np.add.reduceat(np.add.reduceat(grey, edges, 0), edges, 1) / (widths[:, None] * widths)
+    sums = np.add.reduceat(np.add.reduceat(grey, edges, 0), edges, 1)
+    return sums / (widths[:, None] * widths)
 
 
 def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
-    """The histograms of hue, saturation and brightness of (r, c, 3) values from 0 to 255."""
+    """Return histograms of hue, saturation and brightness, of (r, c, 3) values from 0 to 255."""
     if not hues:
         return np.empty(0)
     top, low = rgb.max(axis=2), rgb.min(axis=2)
     spread = top - low
     safe = np.where(spread > 0, spread, 1)
     r, g, b = np.moveaxis(rgb, 2, 0)
-    hue = (
-        np.where(
-            top == r, (g - b) / safe % 6, np.where(top == g, (b - r) / safe + 2, (r - g) / safe + 4)
-        )
-        / 6
-    )
+    red_is_top = (g - b) / safe % 6
+    green_is_top = (b - r) / safe + 2
+    blue_is_top = (r - g) / safe + 4
+    hue = np.where(top == r, red_is_top, np.where(top == g, green_is_top, blue_is_top)) / 6
     saturation = spread / np.where(top > 0, top, 1)
 
     def histogram(values: np.ndarray, steps: int, weights: np.ndarray | None = None) -> np.ndarray:
-        at = np.minimum((values * steps).astype(np.int64), steps - 1).ravel()
-        return np.bincount(at, None if weights is None else weights.ravel(), steps) / values.size
+        bins = np.minimum((values * steps).astype(np.int64), steps - 1)
+        return np.bincount(bins.ravel(), weights, steps) / values.size
 
-    of_hues = histogram(hue, hues, saturation)
     return np.concatenate(
-        [of_hues, histogram(saturation, SATURATIONS), histogram(top / 255, BRIGHTNESSES)]
+        [
+            histogram(hue, hues, saturation.ravel()),
+            histogram(saturation, SATURATIONS),
+            histogram(top / 255, BRIGHTNESSES),
+        ]
     )
 
 
 def gradients(grey: np.ndarray, cells: int, orientations: int) -> np.ndarray:
-    """(cells, cells, orientations) histograms of oriented gradients, normalised together."""
+    """Return histograms (cells, cells, orientations) of oriented gradients, normalised together."""
     if not cells:
         return np.empty(0)
-    down, across = np.zeros_like(grey), np.zeros_like(grey)
+    down = np.zeros_like(grey)
+    across = np.zeros_like(grey)
     down[1:-1] = grey[2:] - grey[:-2]
     across[:, 1:-1] = grey[:, 2:] - grey[:, :-2]
     turn = np.rad2deg(np.arctan2(down, across)) % 180
     direction = np.minimum((turn * orientations / 180).astype(np.int64), orientations - 1)
-    place = np.arange(len(grey)) * cells // len(grey)
-    at = (place[:, None] * cells + place) * orientations + direction
-    out = (
-        np.bincount(at.ravel(), np.hypot(down, across).ravel(), cells * cells * orientations)
-        * (cells / len(grey)) ** 2
-    )
-    out = np.minimum(out / np.sqrt((out**2).sum() + EPS**2), CLIP)
-    return (out / np.sqrt((out**2).sum() + EPS**2)).reshape(cells, cells, orientations)
+    cell = np.arange(len(grey)) * cells // len(grey)
+    bins = (cell[:, None] * cells + cell) * orientations + direction
+    length = np.hypot(down, across)
+    sums = np.bincount(bins.ravel(), length.ravel(), cells * cells * orientations)
+    histograms = sums * (cells / len(grey)) ** 2
+    clipped = np.minimum(_normalised(histograms), CLIP)
+    return _normalised(clipped).reshape(cells, cells, orientations)
+
+
+def _normalised(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values / np.sqrt((values**2).sum() + EPS**2))
 
 
 def thumbnail(content: bytes, side: int = 72, max_pixels: int = MAX_PIXELS.default) -> bytes:
@@ -221,7 +227,7 @@ def thumbnail(content: bytes, side: int = 72, max_pixels: int = MAX_PIXELS.defau
 
 
 def jpeg(image: Any) -> bytes:
-    """Return a picture of a page."""
-    out = io.BytesIO()
-    image.save(out, "JPEG", quality=70)
-    return out.getvalue()
+    """Return the bytes of a picture for a page."""
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=70)
+    return file.getvalue()

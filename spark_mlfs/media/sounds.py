@@ -63,36 +63,39 @@ class SoundFeatures(Encoder):
     def features(self, content: bytes, p: Values) -> np.ndarray:
         samples, rate = decoded(content, p["max_samples"])
         size = window_of(rate, p["window"])
-        hertz, filters = (
-            np.fft.rfftfreq(size, 1 / rate),
-            mel_filters(rate, size, p["bands"], p["max_hertz"]),
-        )
-        bands, centroids = [], []
+        hertz = np.fft.rfftfreq(size, 1 / rate)
+        filters = mel_filters(rate, size, p["bands"], p["max_hertz"])
+        bands: list[np.ndarray] = []
+        centroids: list[np.ndarray] = []
         for power in spectra(samples, size):
             bands.append(_decibels(power @ filters))
             magnitude = np.sqrt(power)
             total = magnitude.sum(axis=1)
             centroids.append((magnitude * hertz).sum(axis=1) / np.where(total > 0, total, 1))
-        decibels, centroid = np.concatenate(bands), np.concatenate(centroids)
+        decibels = np.concatenate(bands)
+        centroid = np.concatenate(centroids)
         negative = np.signbit(samples)
         crossings = np.count_nonzero(negative[1:] != negative[:-1]) / len(samples)
-        ends = crossings, centroid.mean(), centroid.std(), len(samples) / rate
-        return np.array([*decibels.mean(axis=0), *decibels.std(axis=0), *ends])
+        seconds = len(samples) / rate
+        others = [crossings, centroid.mean(), centroid.std(), seconds]
+        return np.array([*decibels.mean(axis=0), *decibels.std(axis=0), *others])
 
 
 def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
-    """Return the mean of the channels, from -1 to 1, and samples a second; `Unreadable` for what is
-    no sound, or is cut short."""
+    """Return the mean of the channels, from -1 to 1, and samples a second.
+
+    Raises `Unreadable` for what is no sound, or is cut short."""
     import soundfile
 
     try:
         with soundfile.SoundFile(io.BytesIO(content)) as file:
             if file.format not in FORMATS:
                 raise Unreadable(f"no sound of WAV, FLAC or OGG, but {file.format}")
-            told, rate = file.frames, file.samplerate
-            if told * file.channels > max_samples:
+            frames = file.frames
+            rate = file.samplerate
+            if frames * file.channels > max_samples:
                 raise Unreadable(
-                    f"{told} samples in {file.channels} channels, more than max_samples = "
+                    f"{frames} samples in {file.channels} channels, more than max_samples = "
                     f"{max_samples}"
                 )
             _refuse_cut(content)
@@ -100,12 +103,12 @@ def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
     except Unreadable:
         raise
     except soundfile.LibsndfileError as error:
-        said = str(error.error_string).removeprefix("Error : ").rstrip(".")
-        raise Unreadable(f"no sound of WAV, FLAC or OGG, or a damaged one ({said})") from None
+        reason = str(error.error_string).removeprefix("Error : ").rstrip(".")
+        raise Unreadable(f"no sound of WAV, FLAC or OGG, or a damaged one ({reason})") from None
     except Exception as error:  # decoders raise whatever a damaged file leads them to
         raise Unreadable(f"damaged sound ({str(error) or type(error).__name__})") from None
-    if len(samples) < told:
-        raise Unreadable(f"cut short: {len(samples)} of {told} samples")
+    if len(samples) < frames:
+        raise Unreadable(f"cut short: {len(samples)} of {frames} samples")
     if not len(samples):
         raise Unreadable("a sound of no samples")
     mean = samples.mean(axis=1, dtype=np.float64)
@@ -115,18 +118,22 @@ def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
 
 
 def _refuse_cut(content: bytes) -> None:
-    """`Unreadable` for a WAV whose data end before its header says; libsndfile takes what there
-    is."""
+    """Raise `Unreadable` for a WAV whose data end before its header says.
+
+    libsndfile takes what there is."""
     if content[:4] != b"RIFF":
         return
-    at = 12
-    while at + 8 <= len(content):
-        name, size = content[at : at + 4], int.from_bytes(content[at + 4 : at + 8], "little")
+    start = 12  # of a chunk: its name, its size, its bytes
+    while start + 8 <= len(content):
+        name = content[start : start + 4]
+        size = int.from_bytes(content[start + 4 : start + 8], "little")
+        start += 8
         if name == b"data":
-            if size not in UNKNOWN_SIZES and at + 8 + size > len(content):
-                raise Unreadable(f"cut short: {len(content) - at - 8} of {size} bytes of samples")
+            held = len(content) - start
+            if size not in UNKNOWN_SIZES and size > held:
+                raise Unreadable(f"cut short: {held} of {size} bytes of samples")
             return
-        at += 8 + size + size % 2
+        start += size + size % 2
 
 
 def window_of(rate: int, seconds: float) -> int:
@@ -135,14 +142,16 @@ def window_of(rate: int, seconds: float) -> int:
 
 
 def spectra(samples: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """(windows, size // 2 + 1) the power of some windows (Hann) after others, centred every half of
-    one, over the ends zeros; 1 is a constant of full scale."""
+    """Yield the power (windows, size // 2 + 1) of some windows (Hann) after others.
+
+    They are centred every half of one, over the ends zeros; 1 is a constant of full scale."""
     padded = np.pad(samples, size // 2)
     hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)
     windows = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 2]
-    some = max(1, (1 << 20) // size)  # at a time
-    for i in range(0, len(windows), some):
-        yield np.abs(np.fft.rfft(windows[i : i + some] * hann)) ** 2 / hann.sum() ** 2
+    step = max(1, (1 << 20) // size)  # windows at a time
+    for start in range(0, len(windows), step):
+        spectrum = np.fft.rfft(windows[start : start + step] * hann)
+        yield np.abs(spectrum) ** 2 / hann.sum() ** 2
 
 
 def _decibels(power: np.ndarray) -> np.ndarray:
@@ -151,30 +160,35 @@ def _decibels(power: np.ndarray) -> np.ndarray:
 
 @cache
 def mel_filters(rate: int, size: int, bands: int, max_hertz: float) -> sp.csc_array:
-    """(size // 2 + 1, bands) triangles of equal area on Slaney's mel scale: linear to 1000 Hz, then
-    logarithmic."""
-    step, log_step = 200 / 3, np.log(6.4) / 27
+    """Return triangles (size // 2 + 1, bands) of equal area on Slaney's mel scale.
+
+    It is linear to 1000 Hz, then logarithmic."""
+    step = 200 / 3
+    log_step = np.log(6.4) / 27
     top = min(max_hertz, rate / 2)
     mel = top / step if top < 1000 else 15 + np.log(top / 1000) / log_step
     mels = np.linspace(0, mel, bands + 2)
     edges = np.where(mels < 15, mels * step, 1000 * np.exp(log_step * (mels - 15)))
     hertz = np.fft.rfftfreq(size, 1 / rate)
-    low, middle, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
-    triangles = np.minimum((hertz - low) / (middle - low), (high - hertz) / (high - middle)).clip(0)
+    low = edges[:-2, None]
+    middle = edges[1:-1, None]
+    high = edges[2:, None]
+    rising = (hertz - low) / (middle - low)
+    falling = (high - hertz) / (high - middle)
+    triangles = np.minimum(rising, falling).clip(0)
     return sp.csc_array((triangles * (2 / (high - low))).T)
 
 
 def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.default) -> bytes:
-    """Return a small spectrogram of a sound as JPEG, low bands below; `Unreadable` where it is
-    none."""
+    """Return a small spectrogram of a sound as JPEG, low bands below.
+
+    Raises `Unreadable` where it is none."""
     image = require("PIL.Image", "Pillow", "a spectrogram")
     samples, rate = decoded(content, max_samples)
     size = window_of(rate, 0.046)
     filters = mel_filters(rate, size, side, 8000.0)
     decibels = np.concatenate([_decibels(power @ filters) for power in spectra(samples, size)])
-    shown = (
-        np.interp(decibels, [decibels.max() - 60, decibels.max()], [255, 0])
-        .T[::-1]
-        .astype(np.uint8)
-    )
-    return jpeg(image.fromarray(shown).resize((side, side)))
+    loudest = decibels.max()
+    grey = np.interp(decibels, [loudest - 60, loudest], [255, 0])
+    pixels = grey.T[::-1].astype(np.uint8)
+    return jpeg(image.fromarray(pixels).resize((side, side)))

@@ -1,6 +1,7 @@
-"""comparison.html: one self-contained page without scripts; its figures as PDF, SVG or PNG and its
-tables in LaTeX, for a paper; and `spark_mlfs.compare`, a comparison from Python. The same tables
-give the same bytes."""
+"""comparison.html, and `spark_mlfs.compare`, a comparison from Python.
+
+The page is self-contained and without scripts; its figures come as PDF, SVG or PNG and its tables
+in LaTeX, for a paper. The same tables give the same bytes."""
 
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ from .figures import (
     COLOURS,
     LIGHT,
     PALETTE,
+    Drawing,
     Plot,
     critical_differences,
     heat,
@@ -43,275 +45,299 @@ FEW = 4  # data sets below which a test has no verdict
 MOST_LABELS = 40
 FIGURES, TABLES = ("pdf", "svg", "png"), ("latex",)
 MARKERS = "os^vD*X"  # as `figures.MARKS`
-DRAWN = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4.0)}
+STROKES = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4.0)}
 
 
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
     """Return the page of a comparison as HTML text."""
-    about = {
-        "view": ComparisonView(outcome, plan),
-        "notes": [p.strip() for p in plan.notes.strip().split("\n\n")],
-        "manifest": manifest,
-    }
-    fixed = {"colours": PALETTE, "all_features": ALL_FEATURES, "few": FEW}
-    return render("comparison.html.j2", outcome=outcome, plan=plan, **about, **fixed)
+    return render(
+        "comparison.html.j2",
+        outcome=outcome,
+        plan=plan,
+        view=ComparisonView(outcome, plan),
+        notes=[paragraph.strip() for paragraph in plan.notes.strip().split("\n\n")],
+        manifest=manifest,
+        colours=PALETTE,
+        all_features=ALL_FEATURES,
+        few=FEW,
+    )
 
 
 class ComparisonView:
-    """An outcome as the page shows it, the figures by the first classifier; `places` give each
-    method its colour and sign."""
+    """An outcome as the page shows it, the figures by the first classifier.
+
+    `places` give each method its colour and sign."""
 
     def __init__(self, outcome: Outcome, plan: Comparison) -> None:
-        self.outcome, self.plan = outcome, plan
-        self.judges = [judge.title for judge in plan.design().classifiers]
-        self.judge = self.judges[0]
-        self.methods = [m for m in outcome.methods if m in set(outcome.cells["method"])]
-        self.places = {m: i for i, m in enumerate(self.methods)}
+        self.outcome = outcome
+        self.plan = plan
+        self.classifiers = [spec.title for spec in plan.design().classifiers]
+        self.classifier = self.classifiers[0]
+        run = set(outcome.cells["method"])
+        self.methods = [method for method in outcome.methods if method in run]
+        self.places = {method: i for i, method in enumerate(self.methods)}
         self.marks = key_of(self.places)
-        self.kind, self.metric = main = tables.main_metric(plan)
+        self.kind, self.metric = tables.main_metric(plan)
         self.metrics = list(product(plan.protocol.metrics, LARGER_IS_BETTER))
-        self.others = [each for each in self.metrics if each != main]
+        self.others = [pair for pair in self.metrics if pair != (self.kind, self.metric)]
 
     def summary(
-        self, judge: str, kind: str | None = None, metric: str | None = None
+        self, classifier: str, kind: str | None = None, metric: str | None = None
     ) -> tables.Summary:
-        """Return means and spreads by a classifier, of the main metric unless another is asked
-        for."""
-        return tables.summary(
-            self.outcome.cells, kind or self.kind, metric or self.metric, judge, self.methods
-        )
+        """Return means and spreads by a classifier, by default of the main metric."""
+        kind = kind or self.kind
+        metric = metric or self.metric
+        return tables.summary(self.outcome.cells, kind, metric, classifier, self.methods)
 
-    def table(self, judge: str, kind: str, metric: str, by: str = "") -> dict[str, Any]:
-        """Return means ± spreads under their title, a row a method, the best of a data set
-        marked."""
-        summary = self.summary(judge, kind, metric)
-        rows = list(tables.summary_rows(summary, metric))
-        return self.titled(kind, metric, by) | {"heads": ["", *summary.mean.index], "rows": rows}
+    def table(self, classifier: str, kind: str, metric: str, suffix: str = "") -> dict[str, Any]:
+        """Return means ± spreads under their title, a row a method.
 
-    def titled(self, kind: str, metric: str, by: str = "") -> dict[str, Any]:
+        The best of a data set is marked."""
+        summary = self.summary(classifier, kind, metric)
+        table = self.titled(kind, metric, suffix)
+        table["heads"] = ["", *summary.mean.index]
+        table["rows"] = list(tables.summary_rows(summary, metric))
+        return table
+
+    def titled(self, kind: str, metric: str, suffix: str = "") -> dict[str, Any]:
+        """Return the name and the title of a metric, and which values are better."""
         name = tables.metric_title(metric, kind)
-        text = name + by
-        return {"name": name, "title": text[:1].upper() + text[1:], "better": tables.better(metric)}
+        return {"name": name, "title": _capital(name + suffix), "better": tables.better(metric)}
 
     def verdict(self) -> list[tuple[str, dict[str, Any]]]:
-        found = ((judge, self._findings(self.summary(judge))) for judge in self.judges)
-        return [(judge, findings) for judge, findings in found if any(findings.values())]
+        """Return the findings by each classifier that has some."""
+        findings = {name: self._findings(self.summary(name)) for name in self.classifiers}
+        return [(name, found) for name, found in findings.items() if any(found.values())]
 
     def _findings(self, summary: tables.Summary) -> dict[str, Any]:
-        """Return what comparison_verdict.html.j2 tells: the best-ranked and those near them, and
-        who beats all features where."""
-        test, ranked, best = tables.test_of(summary, self.metric), None, []
+        """Return the values of comparison_verdict.html.j2.
+
+        They are the best-ranked methods and those near them, and who beats all features where."""
+        test = tables.test_of(summary, self.metric)
+        beaten, unbeaten = tables.against_all(summary, self.metric)
+        return {
+            "ranked": None if isinstance(test, str) else _best_ranked(test),
+            "best": self._best(summary) if isinstance(test, str) else [],
+            "beaten": beaten,
+            "unbeaten": unbeaten,
+        }
+
+    def _best(self, summary: tables.Summary) -> list[tuple[Any, list[str], float]]:
+        """Return the best methods of each data set and their value, to four decimals."""
         selections = summary.mean.drop(columns=ALL_FEATURES, errors="ignore")
-        if not isinstance(test, str):
-            ranks = test.friedman.ranks.round(6)
-            top = [
-                name for name, rank in zip(test.names, ranks, strict=True) if rank == ranks.min()
-            ]
-            near = [
-                test.names[i]
-                for i in ranks.argsort(kind="stable")[len(top) :]
-                if ranks[i] - ranks.min() < test.nemenyi
-            ]
-            ranked = {"test": test.friedman, "rank": ranks.min(), "top": top, "near": near}
-        elif len(selections) and selections.shape[1] > 1:
+        best = []
+        if selections.shape[1] > 1:
             for data, row in selections.iterrows():
                 value = row.max() if tables.LARGER[self.metric] else row.min()
-                best.append((data, list(row.index[row.round(4) == round(value, 4)]), value))
-        beaten, none = tables.against_all(summary, self.metric)
-        return {"ranked": ranked, "best": best, "beaten": beaten, "unbeaten": none}
+                methods = list(row.index[row.round(4) == round(value, 4)])
+                best.append((data, methods, value))
+        return best
 
     def tests(self) -> dict[str, Any] | None:
         """Return Friedman's test with its diagram, Wilcoxon's, and mean ranks by every metric."""
-        ranks = tables.mean_ranks(self.outcome.cells, self.plan, self.judge, self.methods)
+        ranks = tables.mean_ranks(self.outcome.cells, self.plan, self.classifier, self.methods)
         if not len(ranks):
             return None
-        names = [c for c in ranks.columns if c not in ("metrics", "metric")]
+        names = [name for name in ranks.columns if name not in ("metrics", "metric")]
         table = ranks[names].T
         table.columns = list(map(tables.metric_title, ranks["metric"], ranks["metrics"]))
         table["mean"] = table.mean(axis=1)
-        won = table.round(6).eq(table.round(6).min())
-        found = {"heads": ["", *table.columns], "refused": None, "test": None}
-        found["ranks"] = [
-            (name, list(zip(table.loc[name], won.loc[name], strict=True))) for name in names
-        ]
-        test = tables.test_of(self.summary(self.judge), self.metric)
+        best = table.round(6).eq(table.round(6).min())
+        rows = [(name, list(zip(table.loc[name], best.loc[name], strict=True))) for name in names]
+        tests: dict[str, Any] = {"heads": ["", *table.columns], "ranks": rows}
+        tests |= {"refused": None, "test": None}
+        test = tables.test_of(self.summary(self.classifier), self.metric)
         if isinstance(test, str):
-            return found | {"refused": test}
-        drawing = critical_differences(test.names, test.friedman.ranks, test.nemenyi, test.groups)
-        return found | {
-            "test": test,
-            "wilcoxon": list(test.wilcoxon.itertuples()),
-            "diagram": drawing,
-        }
+            tests["refused"] = test
+            return tests
+        tests["test"] = test
+        tests["wilcoxon"] = list(test.wilcoxon.itertuples())
+        tests["diagram"] = _diagram(test)
+        return tests
 
     def charts(
-        self, kind: str | None = None, metric: str | None = None, judge: str | None = None
+        self, kind: str | None = None, metric: str | None = None, classifier: str | None = None
     ) -> list[Plot | None]:
-        """Return a metric, the main one unless another is asked for, against the number of
-        features, a figure a data set."""
-        out = []
+        """Return a metric (the main one) against the number of features, a figure a data set."""
+        kind = kind or self.kind
+        metric = metric or self.metric
+        classifier = classifier or self.classifier
+        charts = []
         for data in self.outcome.data["name"]:
-            at = kind or self.kind, metric or self.metric, judge or self.judge
-            table, whole = tables.curves(self.outcome.cells, *at, data)
+            table, level = tables.curves(self.outcome.cells, kind, metric, classifier, data)
             if len(table) > 1:
                 series = {m: table[m].to_numpy() for m in self.methods if m in table}
-                out.append(
-                    lines(data, table.index.to_numpy(), series, self.places, "features", whole)
-                )
-        return out
+                numbers = table.index.to_numpy()
+                charts.append(lines(data, numbers, series, self.places, "features", level))
+        return charts
 
     def paper(self) -> Iterator[dict[str, Any]]:
         """Yield by metric the paper's numbers and ours."""
-        paper, nan = published(self.plan.published), float("nan")
+        paper = published(self.plan.published)
         if paper is None:
             return
         for (kind, metric), rows in paper.groupby(["metrics", "metric"], sort=False):
-            ours = (
-                self.summary(self.judge, kind, metric).mean
-                if kind in self.plan.protocol.metrics
-                else pd.DataFrame()
-            )
-            names = [m for m in self.methods if m in set(rows["method"])]
-            names += [m for m in dict.fromkeys(rows["method"]) if m not in names]
-            sets, values = (
-                [d for d in self.outcome.data["name"] if d in set(rows["data"])],
-                rows.set_index(["data", "method"]),
-            )
-            theirs = values["value"]
-            known = ours.reindex(index=sets, columns=names)
-            cells = [(m, [(theirs.get((d, m), nan), known.loc[d, m]) for d in sets]) for m in names]
-            yield self.titled(kind, metric) | {"heads": ["", *sets] if sets else [], "rows": cells}
+            methods = set(rows["method"])
+            names = [method for method in self.methods if method in methods]
+            names += [method for method in dict.fromkeys(rows["method"]) if method not in names]
+            published_sets = set(rows["data"])
+            sets = [name for name in self.outcome.data["name"] if name in published_sets]
+            ours = pd.DataFrame()
+            if kind in self.plan.protocol.metrics:
+                ours = self.summary(self.classifier, kind, metric).mean
+            ours = ours.reindex(index=sets, columns=names)
+            theirs = rows.set_index(["data", "method"])["value"]
+            lines = []
+            for name in names:
+                pairs = [(theirs.get((d, name), float("nan")), ours.loc[d, name]) for d in sets]
+                lines.append((name, pairs))
+            heads = ["", *sets] if sets else []
+            yield self.titled(kind, metric) | {"heads": heads, "rows": lines}
 
     def time(self) -> list[Plot | None]:
         """Return the main metric against the seconds of one ranking, a figure a data set."""
-        mean = self.summary(self.judge).mean
-        spent, charts = (
-            self.outcome.trials.groupby(["data", "method"], sort=False)["select_seconds"].mean(),
-            [],
-        )
+        mean = self.summary(self.classifier).mean
+        trials = self.outcome.trials.groupby(["data", "method"], sort=False)
+        seconds = trials["select_seconds"].mean()
+        title = "seconds to rank (one ranking, one task)"
+        charts = []
         for data in mean.index:
-            ranked = [m for m in self.methods if m != ALL_FEATURES and (data, m) in spent.index]
-            points = [(m, float(spent[(data, m)]), float(mean.loc[data, m])) for m in ranked]
-            whole = float(mean.loc[data, ALL_FEATURES]) if ALL_FEATURES in mean.columns else None
-            charts.append(
-                scatter(data, points, self.places, "seconds to rank (one ranking, one task)", whole)
-            )
+            points = [
+                (method, float(seconds[(data, method)]), float(mean.loc[data, method]))
+                for method in self.methods
+                if method != ALL_FEATURES and (data, method) in seconds.index
+            ]
+            level = float(mean.loc[data, ALL_FEATURES]) if ALL_FEATURES in mean.columns else None
+            charts.append(scatter(data, points, self.places, title, level))
         return charts if any(charts) else []
 
     def stability(self) -> dict[str, Any] | None:
+        """Return Nogueira's index by number of features, with its interval, a figure a data set."""
         indices = tables.stability(self.outcome.rankings, self.outcome.cells, self.outcome.data)
+        if not len(indices):
+            return None
         charts = []
-        for data, rows in indices.groupby("data", sort=False) if len(indices) else ():
-            values, low, high = (
-                rows.pivot(index="features", columns="method", values=c)
-                for c in ("stability", "low", "high")
+        for data, rows in indices.groupby("data", sort=False):
+            by_method = rows.pivot(
+                index="features", columns="method", values=["stability", "low", "high"]
             )
-            shown = [m for m in self.methods if m in values]
-            series, bands = (
-                {m: values[m].to_numpy() for m in shown},
-                {m: (low[m].to_numpy(), high[m].to_numpy()) for m in shown},
-            )
-            charts.append(
-                lines(
-                    str(data),
-                    values.index.to_numpy(),
-                    series,
-                    self.places,
-                    "features",
-                    spread=bands,
-                )
-            )
-        return {"charts": charts, "runs": int(indices["runs"].min())} if charts else None
+            values = by_method["stability"]
+            series, bands = {}, {}
+            for method in self.methods:
+                if method in values:
+                    series[method] = values[method].to_numpy()
+                    low = by_method["low"][method].to_numpy()
+                    bands[method] = (low, by_method["high"][method].to_numpy())
+            numbers = values.index.to_numpy()
+            charts.append(lines(str(data), numbers, series, self.places, "features", spread=bands))
+        return {"charts": charts, "runs": int(indices["runs"].min())}
 
     def parameters(self) -> dict[str, Any]:
-        """Return what was chosen, by what, and the means of the inner folds."""
-        how, searched = (
-            self.plan.protocol.choose,
-            self.outcome.trials[self.outcome.trials["parameters"] != ""],
-        )
+        """Return the parameters that were chosen, by which metric, and means of the inner folds."""
+        choose = self.plan.protocol.choose
+        trials = self.outcome.trials
+        searched = trials[trials["parameters"] != ""]
         if not len(searched):
             return {"chosen": []}
         heats = [
-            heat(title, table, tables.LARGER[how.metric])
+            heat(title, table, tables.LARGER[choose.metric])
             for title, table in tables.sensitivity(self.outcome.choices)
         ]
-        counts = searched.groupby(["data", "method", "parameters"], sort=False).agg(
-            splits=("split", "size"),
-            sizes=("size", lambda s: ", ".join(sorted({str(v) for v in s if v is not None}))),
-        )
-        spent = searched.groupby(["data", "method"])["choose_seconds"].mean()
-        plain = str.maketrans("", "", '{}"')  # the signs of JSON
-        chosen = [
-            (d, m, p.translate(plain), r.sizes, r.splits, spent[(d, m)])
-            for (d, m, p), r in counts.iterrows()
-        ]
-        return {
-            "chosen": chosen,
-            "by": tables.metric_title(how.metric, how.metrics),
-            "heats": heats,
-        }
+        seconds = searched.groupby(["data", "method"])["choose_seconds"].mean()
+        without_signs = str.maketrans("", "", '{}"')  # of JSON
+        chosen = []
+        groups = searched.groupby(["data", "method", "parameters"], sort=False)
+        for (data, method, parameters), rows in groups:
+            sizes = sorted({str(size) for size in rows["size"] if size is not None})
+            text = parameters.translate(without_signs)
+            line = (data, method, text, ", ".join(sizes), len(rows), seconds[(data, method)])
+            chosen.append(line)
+        title = tables.metric_title(choose.metric, choose.metrics)
+        return {"chosen": chosen, "by": title, "heats": heats}
 
-    def given(self, entry: Any) -> dict[str, Any]:
-        """Return what a method or a classifier of the plan is told."""
-        held_to = {
-            what: ", ".join(map(str, listed))
-            for what in OF_METHODS
-            if (listed := getattr(entry, what, None))
-        }
-        return {**entry.parameters, **held_to}
+    def settings(self, entry: Any) -> dict[str, Any]:
+        """Return the parameters and constraints of a method or a classifier of the plan."""
+        settings = dict(entry.parameters)
+        for name in OF_METHODS:
+            features = getattr(entry, name, None)
+            if features:
+                settings[name] = ", ".join(map(str, features))
+        return settings
 
     def labels(self) -> dict[str, Any]:
         """Return macro-F1 of the rarest labels, and F1 of every label."""
-        kind, table = self.plan.protocol.metrics[0], self.outcome.labels
-        sets = []
-        if len(table):
-            table = table[table["classifier"] == self.judge].copy()
-            table["f1"] = (
-                2 * table["true_positives"] / (table["predicted"] + table["actual"]).clip(lower=1)
-            )
-            for data, rows in table.groupby("data", sort=False):
-                wide = rows.pivot_table(
-                    index=["label", "actual"], columns="method", values="f1", sort=False
-                ).reset_index()
-                wide = wide.sort_values("actual", kind="stable").head(MOST_LABELS)
-                names = [m for m in self.methods if m in wide.columns]
-                more = (
-                    f" (the {MOST_LABELS} rarest)" if rows["label"].nunique() > MOST_LABELS else ""
-                )
-                cells = [
-                    (r["label"], int(r["actual"]), [r[m] for m in names])
-                    for _, r in wide.iterrows()
-                ]
-                sets.append(
-                    (f"F1 of each label of {data}{more}", ["label", "test rows", *names], cells)
-                )
-        return {"rare": self.table(self.judge, kind, "tailMacroF1"), "sets": sets}
+        kind = self.plan.protocol.metrics[0]
+        rare = self.table(self.classifier, kind, "tailMacroF1")
+        table = self.outcome.labels
+        if not len(table):
+            return {"rare": rare, "sets": []}
+        table = table[table["classifier"] == self.classifier].copy()
+        predicted_and_actual = table["predicted"] + table["actual"]
+        table["f1"] = 2 * table["true_positives"] / predicted_and_actual.clip(lower=1)
+        groups = table.groupby("data", sort=False)
+        return {"rare": rare, "sets": [self._f1_by_label(data, rows) for data, rows in groups]}
+
+    def _f1_by_label(self, data: Any, rows: pd.DataFrame) -> tuple[str, list[str], list[Any]]:
+        """Return title, heads and lines of a table, the rarest labels first."""
+        wide = rows.pivot_table(
+            index=["label", "actual"], columns="method", values="f1", sort=False
+        ).reset_index()
+        wide = wide.sort_values("actual", kind="stable").head(MOST_LABELS)
+        names = [method for method in self.methods if method in wide.columns]
+        title = f"F1 of each label of {data}"
+        if rows["label"].nunique() > MOST_LABELS:
+            title += f" (the {MOST_LABELS} rarest)"
+        lines = []
+        for _, row in wide.iterrows():
+            lines.append((row["label"], int(row["actual"]), [row[name] for name in names]))
+        return title, ["label", "test rows", *names], lines
 
     def run(self) -> list[tuple[str, list[float]]]:
         """Return the seconds of each method's trials, by what they were spent on, and of all."""
-        fitted = self.outcome.cells.drop_duplicates(
-            ["data", "method", "split", "classifier", "features"]
-        )
-        parts = (
-            (self.outcome.trials, ["choose_seconds", "select_seconds"]),
-            (fitted, ["fit_seconds", "predict_seconds"]),
-        )
+        fit = ["data", "method", "split", "classifier", "features"]
+        fits = self.outcome.cells.drop_duplicates(fit).groupby("method", sort=False)
+        trials = self.outcome.trials.groupby("method", sort=False)
         spent = pd.concat(
-            [t.groupby("method", sort=False)[columns].sum() for t, columns in parts], axis=1
+            [
+                trials[["choose_seconds", "select_seconds"]].sum(),
+                fits[["fit_seconds", "predict_seconds"]].sum(),
+            ],
+            axis=1,
         ).fillna(0.0)
-        rows = [
-            *zip(spent.index, spent.to_numpy(), strict=True),
-            ("all", spent.to_numpy().sum(axis=0)),
-        ]
-        return [(name, [*row, sum(row)]) for name, row in rows]
+        seconds = spent.to_numpy()
+        lines = [*zip(spent.index, seconds, strict=True), ("all", seconds.sum(axis=0))]
+        return [(name, [*line, sum(line)]) for name, line in lines]
+
+
+def _best_ranked(test: tables.Test) -> dict[str, Any]:
+    """Return the methods of the best mean rank, and those that Nemenyi's test leaves beside."""
+    ranks = test.friedman.ranks.round(6)
+    best = ranks.min()
+    top = [name for name, rank in zip(test.names, ranks, strict=True) if rank == best]
+    others = ranks.argsort(kind="stable")[len(top) :]
+    near = [test.names[i] for i in others if ranks[i] - best < test.nemenyi]
+    return {"test": test.friedman, "rank": best, "top": top, "near": near}
+
+
+def _diagram(test: tables.Test) -> Drawing:
+    return critical_differences(test.names, test.friedman.ranks, test.nemenyi, test.groups)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# ---- files for a paper ----
 
 
 def check_formats(figures: Sequence[str], kinds: Sequence[str]) -> None:
-    """Raise `ParameterError` for a format that is not known, or where matplotlib is not
-    installed."""
-    for given, known, what in ((figures, FIGURES, "figures"), (kinds, TABLES, "tables")):
-        if wrong := next((name for name in given if name not in known), None):
-            raise ParameterError(f"{what} can be {', '.join(known)}, not {wrong!r}")
+    """Raise `ParameterError` for an unknown format, or where matplotlib is not installed."""
+    for name in figures:
+        if name not in FIGURES:
+            raise ParameterError(f"figures can be {', '.join(FIGURES)}, not {name!r}")
+    for name in kinds:
+        if name not in TABLES:
+            raise ParameterError(f"tables can be {', '.join(TABLES)}, not {name!r}")
     if figures and find_spec("matplotlib") is None:
         raise ParameterError("figures are drawn with matplotlib: pip install 'spark_mlfs[report]'")
 
@@ -319,27 +345,30 @@ def check_formats(figures: Sequence[str], kinds: Sequence[str]) -> None:
 def files(
     outcome: Outcome, figures: Sequence[str], kinds: Sequence[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the names of the files and what is in them."""
+    """Yield the names of the files and their bytes."""
     assert outcome.plan is not None
-    for judge in [j.title for j in outcome.plan.design().classifiers]:
-        drawn = [
-            (f"curves-{data}-{judge}", _curves(outcome, data, judge))
-            for data in outcome.data["name"]
-            if figures
-        ]
-        with suppress(ParameterError):  # a test needs two data sets
-            drawn += [(f"cd-{judge}", cd_diagram(outcome, judge))] if figures else []
-        for (name, figure), suffix in product(drawn, figures):
-            if figure is not None:
-                yield f"figures/{_plain(name)}.{suffix}", saved(figure, suffix)
-        for other, metric in product(
-            outcome.plan.protocol.metrics, LARGER_IS_BETTER if kinds else ()
-        ):
-            name = "-".join([metric, *([other] if other != "standard" else []), judge])
-            yield f"tables/{_plain(name)}.tex", latex(outcome, other, metric, judge).encode()
+    for spec in outcome.plan.design().classifiers:
+        if figures:
+            for (name, figure), suffix in product(_figures(outcome, spec.title), figures):
+                yield f"figures/{_file_name(name)}.{suffix}", saved(figure, suffix)
+        if kinds:
+            for kind, metric in product(outcome.plan.protocol.metrics, LARGER_IS_BETTER):
+                name = metric if kind == "standard" else f"{metric}-{kind}"
+                table = latex(outcome, kind, metric, spec.title)
+                yield f"tables/{_file_name(f'{name}-{spec.title}')}.tex", table.encode()
 
 
-def _plain(name: str) -> str:
+def _figures(outcome: Outcome, classifier: str) -> Iterator[tuple[str, Any]]:
+    """Yield names and matplotlib figures of a classifier."""
+    for data in outcome.data["name"]:
+        figure = _curves(outcome, data, classifier)
+        if figure is not None:
+            yield f"curves-{data}-{classifier}", figure
+    with suppress(ParameterError):  # a test needs two data sets
+        yield f"cd-{classifier}", cd_diagram(outcome, classifier)
+
+
+def _file_name(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", name)
 
 
@@ -347,118 +376,127 @@ def saved(figure: Any, suffix: str) -> bytes:
     """Return the bytes of a matplotlib figure, without the time and with ids that do not change."""
     import matplotlib
 
-    out, when = io.BytesIO(), {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    with matplotlib.rc_context(
-        {"svg.hashsalt": "spark_mlfs", "pdf.fonttype": 42, "svg.fonttype": "none"}
-    ):
-        figure.savefig(out, format=suffix, dpi=200, metadata=when.get(suffix), bbox_inches="tight")
-    return out.getvalue()
+    file = io.BytesIO()
+    times = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    settings = {"svg.hashsalt": "spark_mlfs", "pdf.fonttype": 42, "svg.fonttype": "none"}
+    with matplotlib.rc_context(settings):
+        metadata = times.get(suffix)
+        figure.savefig(file, format=suffix, dpi=200, metadata=metadata, bbox_inches="tight")
+    return file.getvalue()
 
 
-def cd_diagram(outcome: Outcome, judge: str) -> Any:
-    """Return the critical difference diagram as a matplotlib figure; `ParameterError` where there
-    is no test."""
+def cd_diagram(outcome: Outcome, classifier: str) -> Any:
+    """Return the critical difference diagram as a matplotlib figure.
+
+    Raises `ParameterError` where there is no test."""
     from matplotlib.figure import Figure
 
     assert outcome.plan is not None
     kind, metric = tables.main_metric(outcome.plan)
-    test = tables.test_of(
-        tables.summary(outcome.cells, kind, metric, judge, outcome.methods), metric
-    )
+    summary = tables.summary(outcome.cells, kind, metric, classifier, outcome.methods)
+    test = tables.test_of(summary, metric)
     if isinstance(test, str):
         raise ParameterError(
             f"there is no critical difference diagram: {test[0].lower()}{test[1:]}"
         )
-    drawing = critical_differences(test.names, test.friedman.ranks, test.nemenyi, test.groups)
+    drawing = _diagram(test)
     figure = Figure(figsize=(drawing.width / 96, drawing.height / 96))
-    ax = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
-    ax.axis("off")
-    for what, corners in drawing.strokes:
-        colour, width = DRAWN.get(what) or ("#" + LIGHT[outcome.methods.index(what) % COLOURS], 1.4)
-        ax.plot(
-            *zip(*corners, strict=True),
-            color=colour,
-            linewidth=0.75 * width,
-            solid_capstyle="round",
-            clip_on=False,
-        )
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
+    axes.axis("off")
+    for kind_or_method, corners in drawing.strokes:
+        if kind_or_method in STROKES:
+            colour, width = STROKES[kind_or_method]
+        else:
+            colour, width = _colour(outcome.methods.index(kind_or_method)), 1.4
+        coordinates = zip(*corners, strict=True)
+        style = {"color": colour, "linewidth": 0.75 * width}
+        axes.plot(*coordinates, **style, solid_capstyle="round", clip_on=False)
     for x, y, anchor, text in drawing.texts:
         side = {"middle": "center", "end": "right", "start": "left"}[anchor]
-        ax.text(x, y, text, ha=side, va="baseline", fontsize=9, parse_math=False)
+        axes.text(x, y, text, ha=side, va="baseline", fontsize=9, parse_math=False)
     return figure
 
 
-def _curves(outcome: Outcome, data: str, judge: str) -> Any:
-    """Return the main metric against the number of features as a matplotlib figure; None of one
-    size alone."""
+def _colour(method: int) -> str:
+    return "#" + LIGHT[method % COLOURS]
+
+
+def _curves(outcome: Outcome, data: str, classifier: str) -> Any:
+    """Return the main metric against the number of features as a matplotlib figure.
+
+    Of one size it is None."""
     from matplotlib.figure import Figure
 
     assert outcome.plan is not None
     kind, metric = tables.main_metric(outcome.plan)
-    table, whole = tables.curves(outcome.cells, kind, metric, judge, data)
+    table, level = tables.curves(outcome.cells, kind, metric, classifier, data)
     if len(table) < 2:
         return None
     figure = Figure(figsize=(5.6, 3.6), layout="constrained")
-    ax = figure.add_subplot(xlabel="features", ylabel=f"{TITLES[metric]} ({judge})")
-    for place, method in enumerate(outcome.methods):
+    axes = figure.add_subplot(xlabel="features", ylabel=f"{TITLES[metric]} ({classifier})")
+    for i, method in enumerate(outcome.methods):
         if method in table:
-            style: Any = {
-                "color": "#" + LIGHT[place % COLOURS],
-                "marker": MARKERS[place % len(MARKERS)],
-                "label": method,
-            }
-            ax.plot(table.index, table[method], linewidth=1.2, markersize=4, **style)
-    if whole is not None:
-        ax.axhline(whole, color="#1b2330", linewidth=1, linestyle="--", label=ALL_FEATURES)
-    ax.set_title(data, fontsize=10, loc="left", parse_math=False)
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.spines[["top", "right"]].set_visible(False)
+            axes.plot(
+                table.index,
+                table[method],
+                linewidth=1.2,
+                markersize=4,
+                color=_colour(i),
+                marker=MARKERS[i % len(MARKERS)],
+                label=method,
+            )
+    if level is not None:
+        axes.axhline(level, color="#1b2330", linewidth=1, linestyle="--", label=ALL_FEATURES)
+    axes.set_title(data, fontsize=10, loc="left", parse_math=False)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.spines[["top", "right"]].set_visible(False)
     for text in figure.legend(loc="outside right upper", fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)
     return figure
 
 
-def latex(outcome: Outcome, kind: str, metric: str, judge: str) -> str:
-    """Return a table in LaTeX with booktabs: a row a method, a column a data set, means ± standard
-    deviations, the best bold."""
-    summary = tables.summary(outcome.cells, kind, metric, judge, outcome.methods)
-    rows, title = list(tables.summary_rows(summary, metric)), tables.metric_title(metric, kind)
-    title = title[0].upper() + title[1:]
+def latex(outcome: Outcome, kind: str, metric: str, classifier: str) -> str:
+    """Return a table in LaTeX with booktabs: a row a method, a column a data set.
+
+    Cells are means ± standard deviations, the best bold."""
+    summary = tables.summary(outcome.cells, kind, metric, classifier, outcome.methods)
     return render(
         "table.tex.j2",
-        rows=rows,
+        rows=list(tables.summary_rows(summary, metric)),
         data=summary.mean.index,
-        title=title,
+        title=_capital(tables.metric_title(metric, kind)),
         better=tables.better(metric),
-        judge=judge,
+        classifier=classifier,
     )
 
 
+# ---- from Python ----
+
+
 class ComparisonOutcome(Outcome):
-    """The tables of a comparison (`evaluate.compare.Outcome`), and their page."""
+    """The tables of a comparison (`evaluate.outcome.Outcome`), and their page."""
 
     def page(self) -> str:
-        """The comparison as one HTML page."""
+        """Return the comparison as one HTML page."""
         assert self.plan is not None
-        spent = {"trials": float(self.trials["wall_seconds"].sum())}
-        about = {
+        manifest = {
             "finished": now(),
-            "seconds": spent,
+            "seconds": {"trials": float(self.trials["wall_seconds"].sum())},
             "versions": versions(""),
             "command": [],
             "trials": len(self.trials),
         }
-        return comparison_page(self, self.plan, about)
+        return comparison_page(self, self.plan, manifest)
 
     def cd_diagram(self, path: str, classifier: str | None = None) -> None:
-        """Write the critical difference diagram of the main metric by a classifier (the first) as
-        .pdf, .svg or .png."""
+        """Write the critical difference diagram of the main metric as .pdf, .svg or .png.
+
+        It is by a classifier, the first one by default."""
         assert self.plan is not None
         suffix = Path(path).suffix[1:].lower()
         check_formats([suffix], [])
-        Path(path).write_bytes(
-            saved(cd_diagram(self, classifier or self.plan.design().classifiers[0].title), suffix)
-        )
+        title = classifier or self.plan.design().classifiers[0].title
+        Path(path).write_bytes(saved(cd_diagram(self, title), suffix))
 
 
 def compare(
@@ -466,16 +504,19 @@ def compare(
     plan: Mapping[str, Any] | str,
     progress: Progress | None = None,
 ) -> ComparisonOutcome:
-    """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections
-    (`evaluate.plan`).
+    """Run a comparison: `plan` is the path of a TOML file, or a dict of its sections.
 
-    Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long
-    ones are better run by ``spark-mlfs compare``, which takes up what was cut short.
+    They are described in `evaluate.plan`. Gives a `ComparisonOutcome`; raises `ParameterError` for
+    whatever is wrong with the plan. Long ones are better run by ``spark-mlfs compare``, which takes
+    up what was cut short.
 
     >>> from spark_mlfs.frames.frame import LocalSession  # in this process; or a Spark session
-    >>> made = {"name": "planted", "format": "planted", "options": {"num_rows": 90, "num_features": 8, "num_labels": 2}}
-    >>> plan = {"data": [made], "method": [{"name": "mim"}, {"name": "jmi"}], "protocol": {"folds": "3-fold", "sizes": [2]}}
+    >>> options = {"num_rows": 90, "num_features": 8, "num_labels": 2}
+    >>> data = [{"name": "planted", "format": "planted", "options": options}]
+    >>> methods = [{"name": "mim"}, {"name": "jmi"}]
+    >>> plan = {"data": data, "method": methods, "protocol": {"folds": "3-fold", "sizes": [2]}}
     >>> compare(LocalSession(), plan).summary().round(2).loc["planted"].to_dict()
     {'mim': 1.0, 'jmi': 1.0, 'all features': 0.97}"""
     checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
-    return ComparisonOutcome(**vars(run(spark, checked, ForgetfulJournal(), None, progress)))
+    outcome = run(spark, checked, ForgetfulJournal(), None, progress)
+    return ComparisonOutcome(**vars(outcome))

@@ -1,5 +1,5 @@
-"""What changed over windows of rows: `spark_mlfs.drift`, its tables, and its page, self-contained
-and without scripts."""
+"""What changed over windows of rows: `spark_mlfs.drift`, and its page, self-contained and without
+scripts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from .figures import PALETTE, Plot, key_of, lines, mark, scatter
 DELIMITER = Parameter(
     "label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a row"
 )
-SHOWN, MOST_ROWS = 10, 200  # features of a figure; rows of a table
+MOST_CURVES = 10  # features of a figure
+MOST_ROWS = 200  # of a table
 SMALLEST = 1e-300  # of a p-value on a logarithmic axis
 
 
@@ -39,13 +40,12 @@ class DriftOutcome(Drift):
     """What changed over windows, and its page."""
 
     def page(self, manifest: Mapping[str, Any] | None = None) -> str:
-        """The page as HTML text."""
-        about = manifest or {"finished": now(), "command": []}
+        """Return the page as HTML text."""
         return render(
             "drift.html.j2",
             view=DriftView(self),
             drift=self,
-            manifest=about,
+            manifest=manifest or {"finished": now(), "command": []},
             most=MOST_ROWS,
             colours=PALETTE,
         )
@@ -65,8 +65,7 @@ def drift(
     reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> DriftOutcome:
-    """Tell what changed between windows of rows: of each feature its distribution, and what it says
-    about each label.
+    """Compare windows of rows: each feature's distribution, and what it says about each label.
 
     Parameters
     ----------
@@ -87,144 +86,153 @@ def drift(
     >>> X, Y = np.tile(np.eye(2), (40, 1)), np.tile([[1], [0]], (40, 1))
     >>> drift((X, Y), (X, 1 - Y)).features["changed"].tolist()
     [True, True]"""
-    told = check((DELIMITER, MISSING), reading or {}, "reading")
-    refuse_mean(told["missing"])
+    options = check((DELIMITER, MISSING), reading or {}, "reading")
+    refuse_mean(options["missing"])
     memory = memory_of(memory_bytes)
     budgets = Budgets(driver=memory, worker=memory, worker_setting="memory_bytes")
-    rows, given = [], [before, *after]
-    with ExitStack() as packed:
-        for name, window in zip(window_names(given, names), given, strict=True):
+    reader = {"delimiter": options["label_delimiter"], "missing": options["missing"]}
+    inputs = [before, *after]
+    windows = []
+    with ExitStack() as released:
+        for name, window in zip(window_names(inputs, names), inputs, strict=True):
+            rows: Dataset
             if isinstance(window, States):
-                held: Dataset = window.dataset()
+                rows = window.dataset()
             elif isinstance(window, tuple | list) and len(window) in (2, 3):
-                options = {"delimiter": told["label_delimiter"], "missing": told["missing"]}
-                held = pack_arrays(*window, **options)[0]
+                rows, *_ = pack_arrays(*window, **reader)
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
-                held, budgets = (
-                    packed.enter_context(pack(window, features, labels, weight=weight)),
-                    Budgets(),
-                )
+                rows = released.enter_context(pack(window, features, labels, weight=weight))
+                budgets = Budgets()
             else:
-                what = f"window {name!r} is {type(window).__name__}"
                 raise ParameterError(
-                    f"{what}: give (X, Y), (X, Y, weights), a Spark frame or states"
+                    f"window {name!r} is {type(window).__name__}: give (X, Y), (X, Y, weights), a "
+                    "Spark frame or states"
                 )
-            rows.append(Window(name, held, budgets))
-        return DriftOutcome(
-            **vars(compare_windows(rows, method, method_params, against, **settings))
-        )
+            windows.append(Window(name, rows, budgets))
+        changes = compare_windows(windows, method, method_params, against, **settings)
+    return DriftOutcome(**vars(changes))
 
 
 class DriftView:
-    """The figures and rows of the page."""
+    """The figures and rows of the page.
 
-    def __init__(self, of: Drift) -> None:
-        self.of, self.last, self.first = of, of.changes[-1], of.changes[-1].before == of.windows[0]
-        tables = [change.features.set_index("feature") for change in of.changes]
+    `top` are the features that changed most, `columns` their columns in the matrices (changes,
+    features) `p` of p-values and `psi`; `places` give each its colour and sign. `first`: whether
+    later windows are compared with the first one."""
+
+    def __init__(self, drift: Drift) -> None:
+        self.drift = drift
+        self.last = drift.changes[-1]
+        self.first = self.last.before == drift.windows[0]
+        tables = [change.features.set_index("feature") for change in drift.changes]
         names = list(dict.fromkeys(name for table in tables for name in table.index))
-        columns = ("p_value", "psi", "shift_p_value")
-        self.p, self.psi, shift = (
-            pd.DataFrame([t[c].reindex(names) for t in tables]).to_numpy(float) for c in columns
-        )
-        least = np.fmin(np.fmin.reduce(self.p), np.fmin.reduce(shift))
-        moved = np.lexsort((-np.nanmax(self.psi, axis=0), least))[:SHOWN]
-        self.top = [names[i] for i in moved]
-        self.at = dict(zip(self.top, moved, strict=True))
+
+        def matrix(column: str) -> np.ndarray:
+            rows = [table[column].reindex(names) for table in tables]
+            return np.asarray(pd.DataFrame(rows), float)
+
+        self.p = matrix("p_value")
+        self.psi = matrix("psi")
+        least_p = np.fmin(np.fmin.reduce(self.p), np.fmin.reduce(matrix("shift_p_value")))
+        order = np.lexsort((-np.nanmax(self.psi, axis=0), least_p))[:MOST_CURVES]
+        self.top = [names[column] for column in order]
+        self.columns = dict(zip(self.top, order, strict=True))
         self.places = {name: place for place, name in enumerate(self.top)}
         self.marks = key_of(self.places)
 
     @property
     def rows(self) -> list[Any]:
-        """The features that changed or shifted, most first, each as in the window where it did
-        most, and since which one."""
-        table, pairs = self.of.features, self.of.pairs
+        """Return the features that changed or shifted, most first.
+
+        Each is as in the window where it did most, with the window since which it does."""
+        table, pairs = self.drift.features, self.drift.pairs
         if "window" not in table:
-            table, pairs = (
-                table.assign(window=self.of.windows[-1]),
-                pairs.assign(window=self.of.windows[-1]),
-            )
-        moved = table[table["changed"] | (table["shift_q_value"] <= self.last.facts["fdr"])]
-        since = moved.drop_duplicates("feature").set_index("feature")["window"].to_dict()
-        moved = moved.assign(
-            least=moved[["q_value", "shift_q_value"]].min(axis=1),
-            changed=moved["changed"].astype(int),
+            table = table.assign(window=self.drift.windows[-1])
+            pairs = pairs.assign(window=self.drift.windows[-1])
+        changed = table[table["changed"] | (table["shift_q_value"] <= self.last.facts["fdr"])]
+        since = changed.drop_duplicates("feature").set_index("feature")["window"].to_dict()
+        changed = changed.assign(
+            least=changed[["q_value", "shift_q_value"]].min(axis=1),
+            changed=changed["changed"].astype(int),
         )
-        most = moved.sort_values(["changed", "least"], ascending=[False, True], kind="stable")
-        most = most.drop_duplicates("feature").head(MOST_ROWS)
-        told: dict[tuple[str, str], str] = {}
-        for _, row in pairs[pairs["feature"].isin(most["feature"])].iterrows():
-            text = (
-                f"{row['label']}: {number(row['correlation_before'], 2)} → "
-                f"{number(row['correlation_after'], 2)}"
-            )
-            told.setdefault((row["window"], row["feature"]), text)
-        ranks = (
-            most[["rank_before", "rank_after"]].astype(object).where(lambda own: own.notna(), "–")
-        )
+        order = changed.sort_values(["changed", "least"], ascending=[False, True], kind="stable")
+        most = order.drop_duplicates("feature").head(MOST_ROWS)
+        correlations: dict[tuple[str, str], str] = {}
+        for _, pair in pairs[pairs["feature"].isin(most["feature"])].iterrows():
+            before = number(pair["correlation_before"], 2)
+            after = number(pair["correlation_after"], 2)
+            text = f"{pair['label']}: {before} → {after}"
+            correlations.setdefault((pair["window"], pair["feature"]), text)
+        ranks = most[["rank_before", "rank_after"]].astype(object)
+        ranks = ranks.where(ranks.notna(), "–")
         most = most.assign(ranks=[f"{before} → {after}" for before, after in ranks.to_numpy()])
-        return [dict(row, since=since[row["feature"]], told=told.get((row["window"], row["feature"]), ""))
-                for row in most.to_dict("records")]  # fmt: skip
+        rows = []
+        for row in most.to_dict("records"):
+            row["since"] = since[row["feature"]]
+            row["correlation"] = correlations.get((row["window"], row["feature"]), "")
+            rows.append(row)
+        return rows
 
     def map(self) -> Plot | None:
-        """Both kinds of change of two windows: the largest, a point each."""
-        if len(self.of.changes) > 1:
+        """Return both kinds of change of two windows: the largest, a point each."""
+        if len(self.drift.changes) > 1:
             return None
+        title = "change of the relation, −log₁₀ p, against the feature's own (PSI)"
         points = [
-            (name, max(self.psi[0, i], 1e-6), self._strength(self.p[0, i]))
-            for name, i in self.at.items()
+            (name, max(self.psi[0, column], 1e-6), _strength(self.p[0, column]))
+            for name, column in self.columns.items()
         ]
-        return scatter(
-            "change of the relation, −log₁₀ p, against the feature's own (PSI)",
-            points,
-            self.places,
-            "PSI",
-        )
-
-    @staticmethod
-    def _strength(p: Any) -> Any:
-        return -np.log10(np.maximum(np.where(np.isnan(p), 1.0, p), SMALLEST))
+        return scatter(title, points, self.places, "PSI")
 
     def curves(self) -> list[Plot | None]:
-        """Over the windows: the change of relations, PSI, ranks, and how far rankings agree."""
-        windows = self.of.windows
+        """Return changes of relations, PSI, ranks and agreement of rankings over the windows."""
+        windows = self.drift.windows
         if len(windows) < 3:
             return []
-        later = list(range(2, len(windows) + 1))
-        relation = {name: self._strength(self.p[:, i]).tolist() for name, i in self.at.items()}
-        shift = {name: self.psi[:, i].tolist() for name, i in self.at.items()}
-        ranks = [dict(zip(r["name"], r["rank"], strict=True)) for r in self.of.rankings]
-        bumps = {name: [-float(rank.get(name, np.nan)) for rank in ranks] for name in self.top}
-        same = self.of.stability[self.of.stability["window"] != "all"].pivot(
-            index="window", columns="features", values="overlap"
-        )
-        overlap = {f"{k}": same.loc[windows[1:], k].tolist() for k in same.columns}
-        signs = ", ".join(f"{mark(i)} {k}" for i, k in enumerate(overlap))
-        places = {name: i for i, name in enumerate(overlap)}
+        later = range(2, len(windows) + 1)
+        relation = {name: _strength(self.p[:, i]).tolist() for name, i in self.columns.items()}
+        shift = {name: self.psi[:, i].tolist() for name, i in self.columns.items()}
         plots = [
             lines("change of the relation, −log₁₀ p", later, relation, self.places, "window"),
             lines("change of the feature itself, PSI", later, shift, self.places, "window"),
-            falling := lines(
-                f"rank by {self.of.method}",
-                range(1, len(windows) + 1),
-                bumps,
-                self.places,
-                "window",
-            ),
-            lines(f"share of the best that stay: {signs}", later, overlap, places, "window"),
+            self._ranks(),
+            self._overlaps(),
         ]
-        if falling is not None:  # ranks are shown as positive numbers, the smallest on top
-            falling.texts = [
-                (kind, style, text.removeprefix("−")) for kind, style, text in falling.texts
-            ]
-            falling.shapes = [
-                (tag, kind, at, tip.replace("−", "")) for tag, kind, at, tip in falling.shapes
-            ]
-        for plot in filter(
-            None, plots
-        ):  # the names of the first and the last window in the place of their numbers
-            plot.texts = [text for text in plot.texts if not text[0].startswith("tx")]
-            plot.texts += [
-                ("tx start", "left:0%", windows[int(plot.across[0]) - 1]),
-                ("tx end", "left:100%", windows[-1]),
-            ]
+        for plot in plots:
+            if plot is not None:
+                # the first and the last window by their names, not their numbers
+                plot.texts = [text for text in plot.texts if not text[0].startswith("tx")]
+                first = windows[int(plot.across[0]) - 1]
+                plot.texts.append(("tx start", "left:0%", first))
+                plot.texts.append(("tx end", "left:100%", windows[-1]))
         return plots
+
+    def _ranks(self) -> Plot | None:
+        """Return the ranks over the windows, the smallest on top."""
+        ranks = [dict(zip(r["name"], r["rank"], strict=True)) for r in self.drift.rankings]
+        heights = {name: [-float(rank.get(name, np.nan)) for rank in ranks] for name in self.top}
+        numbers = range(1, len(self.drift.windows) + 1)
+        plot = lines(f"rank by {self.drift.method}", numbers, heights, self.places, "window")
+        if plot is not None:  # without the sign that put them upside down
+            plot.texts = [(kind, style, text.removeprefix("−")) for kind, style, text in plot.texts]
+            plot.shapes = [
+                (tag, kind, corners, tooltip.replace("−", ""))
+                for tag, kind, corners, tooltip in plot.shapes
+            ]
+        return plot
+
+    def _overlaps(self) -> Plot | None:
+        """Return the shares of the best features that stay, over the later windows."""
+        stability, windows = self.drift.stability, self.drift.windows
+        by_window = stability[stability["window"] != "all"]
+        table = by_window.pivot(index="window", columns="features", values="overlap")
+        overlaps = {str(count): table.loc[windows[1:], count].tolist() for count in table.columns}
+        places = {count: i for i, count in enumerate(overlaps)}
+        signs = ", ".join(f"{mark(i)} {count}" for count, i in places.items())
+        later = range(2, len(windows) + 1)
+        return lines(f"share of the best that stay: {signs}", later, overlaps, places, "window")
+
+
+def _strength(p: Any) -> Any:
+    """Return −log₁₀ p, 0 where p is NaN."""
+    return -np.log10(np.maximum(np.where(np.isnan(p), 1.0, p), SMALLEST))

@@ -1,6 +1,7 @@
-"""The figures of the reports as values: templates draw them as HTML with inline SVG, which is
-stretched to the width it gets, while its texts are placed by per cent and keep their size. Colours
-of methods are the classes s0 ... s11."""
+"""The figures of the reports as values, which templates draw as HTML with inline SVG.
+
+The SVG is stretched to the width it gets, while its texts are placed by per cent and keep their
+size. Colours of methods are the classes s0 ... s11."""
 
 from __future__ import annotations
 
@@ -15,21 +16,23 @@ import pandas as pd
 from ..markup import number
 
 MOST_POINTS = 1500  # of a curve: more cannot be told apart
+MOST_DOTS = 100  # that are marked, with a tooltip each
 COLOURS = 12
 LIGHT = (
     "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f a3a012 e0632d".split()
 )
 DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 PALETTE = list(zip(LIGHT, DARK, strict=True))
+SHORTEST = 1e-3  # seconds on a logarithmic axis
 MARKS = "●■▲▼◆★✖"  # as many as have no divisor in common with the colours: 84 methods differ
 
 
-def ticks(low: float, high: float, about: int = 4) -> list[float]:
-    """Return round numbers between `low` and `high`."""
+def ticks(low: float, high: float, count: int = 4) -> list[float]:
+    """Return about `count` round numbers between `low` and `high`."""
     span = high - low
     if not span > 0:
         return [low]
-    raw = span / about
+    raw = span / count
     unit = 10.0 ** math.floor(math.log10(raw))
     step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
@@ -37,9 +40,10 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
 
 
 class Plot:
-    """A figure over the ranges `across` and `up`, its places in per cent, to `digits` decimals:
-    `strokes` (kind, x1, x2, y1, y2), `shapes` (tag, kind, corners, tooltip), `texts` (kind, style,
-    text) and `points` (kind, style, tooltip, sign, side, name)."""
+    """A figure over the ranges `across` and `up`, its places in per cent, to `digits` decimals.
+
+    It has `strokes` (kind, x1, x2, y1, y2), `shapes` (tag, kind, corners, tooltip), `texts` (kind,
+    style, text) and `points` (kind, style, tooltip, sign, side, name)."""
 
     def __init__(
         self,
@@ -50,15 +54,19 @@ class Plot:
         digits: int,
         summary: str = "",
     ):
-        self.title, self.x_title, self.summary = title, x_title, summary or title
-        self.across, self.up, self.digits = across, up, digits
+        self.title = title
+        self.x_title = x_title
+        self.summary = summary or title
+        self.across = across
+        self.up = up
+        self.digits = digits
         self.strokes: list[tuple[str, str, str, str, str]] = []
         self.shapes: list[tuple[str, str, str, str]] = []
         self.texts: list[tuple[str, str, str]] = []
         self.points: list[tuple[str, str, str, str, str, str]] = []
         for value in ticks(*up):
             self.line("grid", value, value)
-            self.texts.append(("ty", f"top:{self.cent(self.y(value))}%", number(value, 3)))
+            self.text("ty", f"top:{self.y_cent(value)}%", number(value, 3))
 
     def x(self, value: float) -> float:
         """Return the place of a value from the left, in per cent."""
@@ -70,39 +78,46 @@ class Plot:
         low, high = self.up
         return 100.0 * (1 - (value - low) / (high - low))
 
-    def cent(self, place: float) -> str:
-        return f"{place:.{self.digits}f}"
+    def x_cent(self, value: float) -> str:
+        return f"{self.x(value):.{self.digits}f}"
 
-    def at(self, x: float, y: float) -> str:
-        return f"left:{self.cent(self.x(x))}%;top:{self.cent(self.y(y))}%"
+    def y_cent(self, value: float) -> str:
+        return f"{self.y(value):.{self.digits}f}"
+
+    def position(self, x: float, y: float) -> str:
+        """Return the place of a point as style."""
+        return f"left:{self.x_cent(x)}%;top:{self.y_cent(y)}%"
 
     def line(self, kind: str, start: float, end: float) -> None:
         """Draw a straight line from the left to the right, between two heights."""
-        self.strokes.append((kind, "0", "100", self.cent(self.y(start)), self.cent(self.y(end))))
+        self.strokes.append((kind, "0", "100", self.y_cent(start), self.y_cent(end)))
 
     def upright(self, kind: str, value: float) -> None:
         """Draw a line from the bottom to the top."""
-        self.strokes.append((kind, self.cent(self.x(value)), self.cent(self.x(value)), "0", "100"))
+        x = self.x_cent(value)
+        self.strokes.append((kind, x, x, "0", "100"))
+
+    def text(self, kind: str, style: str, text: str) -> None:
+        self.texts.append((kind, style, text))
 
     def axis(self, values: Iterable[float], text: Callable[[float], str] = number) -> None:
+        """Write values below the figure."""
         for value in values:
-            place = self.x(value)
-            self.texts.append(
-                ("tx end" if place > 96 else "tx", f"left:{self.cent(place)}%", text(value))
-            )
+            kind = "tx end" if self.x(value) > 96 else "tx"
+            self.text(kind, f"left:{self.x_cent(value)}%", text(value))
 
     def shape(
         self, tag: str, kind: str, corners: Iterable[tuple[float, float]], tooltip: str = ""
     ) -> None:
         """Draw a polyline or a polygon through values."""
-        written = " ".join(f"{self.cent(self.x(a))},{self.cent(self.y(b))}" for a, b in corners)
-        self.shapes.append((tag, kind, written, tooltip))
+        places = " ".join(f"{self.x_cent(x)},{self.y_cent(y)}" for x, y in corners)
+        self.shapes.append((tag, kind, places, tooltip))
 
     def dots(self, points: Sequence[tuple[float, float, str]]) -> None:
-        """Mark values that tell what they are when they are pointed at; of many none."""
-        self.points += [
-            ("dot", self.at(a, b), text, "", "", "") for a, b, text in points if len(points) <= 100
-        ]
+        """Mark points (x, y, tooltip); of more than `MOST_DOTS` none."""
+        if len(points) <= MOST_DOTS:
+            for x, y, tooltip in points:
+                self.points.append(("dot", self.position(x, y), tooltip, "", "", ""))
 
 
 def curve(
@@ -116,57 +131,63 @@ def curve(
     levels: Sequence[tuple[Sequence[float], str]] = (),
     band: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Plot | None:
-    """Return a line of `values` over the whole numbers from `first`; `mark` draws a line at that x;
-    `names` of up to 100 points are shown when they are pointed at; `levels` are further straight
-    lines: their height at the first and at the last point, a name; `band` the lower and the upper
-    edge of what the line may be."""
+    """Return a line of `values` over the whole numbers from `first`.
+
+    `mark` draws a line at that x; `names` of up to `MOST_DOTS` points are shown when they are
+    pointed at; `levels` are further straight lines: their height at the first and at the last
+    point, a name; `band` the lower and the upper edge of what the line may be."""
     n = len(values)
     if n < 2:
         return None
-    heights = [h for ends, _ in levels for h in ends] + [h for edge in band or () for h in edge]
-    low, high = min(0.0, *values, *heights), max(0.0, *values, *heights)
-    if high == low:
-        high = low + 1.0
-    if min(values) > 0.5 * high:  # far from zero: show the shape
-        margin = 0.08 * (high - min(values)) or 0.5 * high
-        low = max(0.0, min(values) - margin)
-    high += 0.04 * (high - low)
     last = first + n - 1
+    heights = [height for ends, _ in levels for height in ends]
+    heights += [height for edge in band or () for height in edge]
+    low, high = _range_from_zero(values, heights)
     summary = f"{y_title} from {number(values[0])} at {first} to {number(values[-1])} at {last}"
     plot = Plot(y_title, x_title, (first, last), (low, high), 3, summary)
-    plot.axis(
-        sorted({first, *(int(t) for t in ticks(first, last, 5) if t == int(t) and t > first)})
-    )
+    whole_ticks = {int(tick) for tick in ticks(first, last, 5) if tick == int(tick) > first}
+    plot.axis(sorted({first, *whole_ticks}))
     if mark is not None and first < mark < last:
         plot.upright("mark", mark)
         left = plot.x(mark)
-        plot.texts.append(
-            ("note", f"right:{100 - left:.3f}%" if left > 60 else f"left:{left:.3f}%", mark_text)
-        )
-    for (start, end), what in levels:
+        style = f"right:{100 - left:.3f}%" if left > 60 else f"left:{left:.3f}%"
+        plot.text("note", style, mark_text)
+    for (start, end), name in levels:
         plot.line("mark", start, end)
-        place = plot.y(end)  # the text below the line, or above where there is no room
-        plot.texts.append(
-            ("note", f"right:0;top:{place + 1 if place < 85 else place - 11:.3f}%", what)
-        )
+        top = plot.y(end)  # the text is below the line, or above where there is no room
+        top = top + 1 if top < 85 else top - 11
+        plot.text("note", f"right:0;top:{top:.3f}%", name)
     places = sorted({*range(0, n, max(1, -(-n // MOST_POINTS))), n - 1})
     line = [(i + first, values[i]) for i in places]
     if band is not None:
-        edges = [(i + first, band[1][i]) for i in places] + [
-            (i + first, band[0][i]) for i in reversed(places)
-        ]
+        lower, upper = band
+        edges = [(i + first, upper[i]) for i in places]
+        edges += [(i + first, lower[i]) for i in reversed(places)]
         plot.shape("polygon", "area", edges)
     elif low <= 0:  # an area says "from zero": none where the axis starts elsewhere
         plot.shape("polygon", "area", [(first, 0.0), *line, (last, 0.0)])
     plot.shape("polyline", "line", line)
-    pointed = zip(names, values, strict=False) if n <= 100 else ()
-    plot.dots(
-        [
-            (i, value, f"{i}. {name}: {number(value)}")
-            for i, (name, value) in enumerate(pointed, first)
-        ]
-    )
+    if n <= MOST_DOTS:
+        dots = []
+        for i, (name, value) in enumerate(zip(names, values, strict=False), first):
+            dots.append((i, value, f"{i}. {name}: {number(value)}"))
+        plot.dots(dots)
     return plot
+
+
+def _range_from_zero(
+    values: Sequence[float] | np.ndarray, heights: Sequence[float]
+) -> tuple[float, float]:
+    """Return the range of a curve: from zero, or where values are far from it around them."""
+    low = min(0.0, *values, *heights)
+    high = max(0.0, *values, *heights)
+    if high == low:
+        high = low + 1.0
+    least = min(values)
+    if least > 0.5 * high:
+        margin = 0.08 * (high - least) or 0.5 * high
+        low = max(0.0, least - margin)
+    return low, high + 0.04 * (high - low)
 
 
 def path_of(
@@ -176,40 +197,35 @@ def path_of(
     names: Sequence[str],
     mark: float | None,
 ) -> Plot | None:
-    """Return a line through points of rising x, from (0, 0), with up to 100 `names`; `mark` draws a
-    line at that x."""
+    """Return a line through points of rising x, from (0, 0), with up to `MOST_DOTS` names.
+
+    `mark` draws a line at that x."""
     if not points:
         return None
-    x, y = points[-1]
-    low, high = (
-        min(0.0, *(value for _, value in points)),
-        1.04 * max(0.0, *(value for _, value in points)) or 1.0,
-    )
-    right = max(x, mark or 0.0)
-    plot = Plot(
-        y_title,
-        x_title,
-        (0.0, right),
-        (low, high),
-        3,
-        f"{y_title} up to {number(y)} at {x_title} {number(x)}",
-    )
+    last_x, last_y = points[-1]
+    heights = [y for _, y in points]
+    low = min(0.0, *heights)
+    high = 1.04 * max(0.0, *heights) or 1.0
+    right = max(last_x, mark or 0.0)
+    summary = f"{y_title} up to {number(last_y)} at {x_title} {number(last_x)}"
+    plot = Plot(y_title, x_title, (0.0, right), (low, high), 3, summary)
     plot.shape("polyline", "line", [(0.0, 0.0), *points])
     plot.axis(ticks(0.0, right, 5), lambda value: number(value, 3))
     if mark is not None:
         plot.upright("mark", mark)
-        plot.texts.append(("note", f"right:{100 - plot.x(mark):.3f}%", f"budget {number(mark)}"))
-    plot.dots(
-        [
-            (a, b, f"{name}: {number(b)} for {number(a)}")
-            for name, (a, b) in zip(names, points, strict=True)
-        ]
-    )
+        plot.text("note", f"right:{100 - plot.x(mark):.3f}%", f"budget {number(mark)}")
+    dots = []
+    for name, (x, y) in zip(names, points, strict=True):
+        dots.append((x, y, f"{name}: {number(y)} for {number(x)}"))
+    plot.dots(dots)
     return plot
 
 
+# ---- methods ----
+
+
 def mark(index: int) -> str:
-    """The sign of the method of an index in the plan."""
+    """Return the sign of the method of an index in the plan."""
     return MARKS[index % len(MARKS)]
 
 
@@ -223,7 +239,7 @@ def _colour(index: int) -> str:
 
 
 def _range(values: Sequence[float], margin: float) -> tuple[float, float]:
-    """The least and the largest value, and some room."""
+    """Return the least and the largest value, with some room."""
     low, high = min(values), max(values)
     room = margin * (high - low) or abs(high) * 0.05 or 0.5
     return low - room, high + room
@@ -238,47 +254,53 @@ def lines(
     level: float | None = None,
     spread: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
 ) -> Plot | None:
-    """Return a line a method over `across`; `level` is a dashed line, all features; `spread` (low,
-    high) bands."""
+    """Return a line a method over `across`.
+
+    `level` is a dashed line, all features; `spread` has (low, high) bands."""
     spread = spread or {}
-    level = math.nan if level is None else level
-    rows = [*series.values(), *(side for band in spread.values() for side in band), [level]]
-    values = [v for row in rows for v in row if v == v]
+    edges = [edge for band in spread.values() for edge in band]
+    values = [value for row in (*series.values(), *edges) for value in row if not math.isnan(value)]
+    if level is not None and not math.isnan(level):
+        values.append(level)
     if not values or not len(across):
         return None
     first, last = min(across), max(across)
     plot = Plot(title, x_title, (first, last), _range(values, 0.06), 2)
-    plot.axis([t for t in ticks(first, last, 5) if first <= t <= last] if last > first else [first])
-    if level == level:
-        plot.line("whole", level, level)
+    if last > first:
+        plot.axis([tick for tick in ticks(first, last, 5) if first <= tick <= last])
+    else:
+        plot.axis([first])
+    _draw_level(plot, level)
     for name, line in series.items():
-        points, place = _known(across, line), places[name]
+        points = _known(across, line)
         if not points:
             continue
+        place = places[name]
         kind = _colour(place)
         if name in spread:
             lows, highs = spread[name]
-            plot.shape(
-                "polygon", f"band {kind}", [*_known(across, highs), *reversed(_known(across, lows))]
-            )
-        one = len(points) == 1
-        for a, b in dict.fromkeys(
-            (points[place % len(points)], points[-1])
-        ):  # of many lines each has its own elsewhere
-            plot.points.append(
-                (f"mk {kind}", plot.at(a, b), name if one else "", mark(place), "", "")
-            )
-        if not one:
-            tooltip = (
-                f"{name}: {number(points[0][1])} at {number(first)}, "
-                f"{number(points[-1][1])} at {number(last)}"
-            )
+            band = [*_known(across, highs), *reversed(_known(across, lows))]
+            plot.shape("polygon", f"band {kind}", band)
+        single = len(points) == 1
+        # of many lines each has its sign elsewhere, and at the end
+        marked = dict.fromkeys((points[place % len(points)], points[-1]))
+        for x, y in marked:
+            tooltip = name if single else ""
+            plot.points.append((f"mk {kind}", plot.position(x, y), tooltip, mark(place), "", ""))
+        if not single:
+            start, end = number(points[0][1]), number(points[-1][1])
+            tooltip = f"{name}: {start} at {number(first)}, {end} at {number(last)}"
             plot.shape("polyline", f"series {kind}", points, tooltip)
     return plot
 
 
+def _draw_level(plot: Plot, level: float | None) -> None:
+    if level is not None and not math.isnan(level):
+        plot.line("whole", level, level)
+
+
 def _known(across: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
-    return [(a, v) for a, v in zip(across, values, strict=True) if v == v]
+    return [(x, y) for x, y in zip(across, values, strict=True) if not math.isnan(y)]
 
 
 def scatter(
@@ -289,78 +311,74 @@ def scatter(
     level: float | None = None,
 ) -> Plot | None:
     """Return a point a method: seconds across on a logarithmic axis, a metric upwards."""
-    shortest = 1e-3
-    known = [
-        (name, a, math.log10(max(a, shortest)), v) for name, a, v in points if a == a and v == v
-    ]
+    known = [point for point in points if not math.isnan(point[1]) and not math.isnan(point[2])]
     if not known:
         return None
-    exponents = [exponent for _, _, exponent, _ in known]
-    level = math.nan if level is None else level
+    names, seconds, values = zip(*known, strict=True)
+    exponents = [math.log10(max(x, SHORTEST)) for x in seconds]
     first = math.floor(min(exponents))
     last = max(math.ceil(max(exponents) + 1e-9), first + 1)
-    plot = Plot(
-        title,
-        x_title,
-        (first, last),
-        _range([v for v in (*(v for *_, v in known), level) if v == v], 0.1),
-        2,
-    )
-    for power in range(first, last + 1):
+    heights = list(values)
+    if level is not None and not math.isnan(level):
+        heights.append(level)
+    plot = Plot(title, x_title, (first, last), _range(heights, 0.1), 2)
+    powers = range(first, last + 1)
+    for power in powers:
         plot.upright("grid", power)
-    plot.axis(range(first, last + 1), lambda power: f"{10.0**power:g}")
-    if level == level:
-        plot.line("whole", level, level)
-    sides = beside(
-        [p[0] for p in known], [plot.x(p[2]) for p in known], [plot.y(p[3]) for p in known]
-    )
-    for (name, seconds, exponent, value), side in zip(known, sides, strict=True):
-        tooltip, place = f"{name}: {seconds:.3g} s, {number(value)}", places[name]
-        plot.points.append(
-            (f"mk {_colour(place)}", plot.at(exponent, value), tooltip, mark(place), side, name)
-        )
+    plot.axis(powers, lambda power: f"{10.0**power:g}")
+    _draw_level(plot, level)
+    sides = beside(names, list(map(plot.x, exponents)), list(map(plot.y, values)))
+    for (name, x, y), exponent, side in zip(known, exponents, sides, strict=True):
+        place = places[name]
+        tooltip = f"{name}: {x:.3g} s, {number(y)}"
+        position = plot.position(exponent, y)
+        plot.points.append((f"mk {_colour(place)}", position, tooltip, mark(place), side, name))
     return plot
 
 
-WIDTH, HEIGHT, LETTER, LINE, DOT = (
-    210.0,
-    210.0,
-    6.6,
-    15.0,
-    8.0,
-)  # pixels of the narrowest plot, of its text and points
+# pixels of the narrowest plot, of its text and points
+WIDTH, HEIGHT = 210.0, 210.0
+LETTER, LINE, DOT = 6.6, 15.0, 8.0
+Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list[str]:
-    """On which side of its point (in per cent of the plot) each name has room: "left" for text that
-    begins there, "right" for text that ends there, "" where it would lie on another name or point.
-    The highest points come first."""
+    """Return on which side of its point (in per cent of the plot) each name has room.
+
+    It is "left" for text that begins there, "right" for text that ends there, "" where it would
+    lie on another name or point. The highest points come first."""
     sides = [""] * len(names)
-    at = [(WIDTH * a / 100, HEIGHT * b / 100) for a, b in zip(x, y, strict=True)]
-    taken = [(a - DOT, b - DOT, a + DOT, b + DOT) for a, b in at]
-    for i in sorted(range(len(names)), key=lambda i: at[i][1]):
-        (a, b), long = at[i], LETTER * len(names[i])
+    points = [(WIDTH * left / 100, HEIGHT * top / 100) for left, top in zip(x, y, strict=True)]
+    boxes: list[Box] = [(px - DOT, py - DOT, px + DOT, py + DOT) for px, py in points]
+    for i in sorted(range(len(names)), key=lambda i: points[i][1]):
+        px, py = points[i]
+        length = LETTER * len(names[i])
+        others = boxes[:i] + boxes[i + 1 :]
         spans = {
-            "left": (a + DOT + 1, a + DOT + 1 + long),
-            "right": (a - DOT - 1 - long, a - DOT - 1),
+            "left": (px + DOT + 1, px + DOT + 1 + length),
+            "right": (px - DOT - 1 - length, px - DOT - 1),
         }
         for side, (start, end) in spans.items():
-            box = (start, b - LINE / 2, end, b + LINE / 2)
-            others = taken[:i] + taken[i + 1 :]
-            free = all(
-                end <= o[0] or start >= o[2] or box[3] <= o[1] or box[1] >= o[3] for o in others
-            )
-            if free and start >= -40 and end <= WIDTH + 20:
+            box = (start, py - LINE / 2, end, py + LINE / 2)
+            inside = box[0] >= -40 and box[2] <= WIDTH + 20
+            if inside and not any(_overlap(box, other) for other in others):
                 sides[i] = side
-                taken.append(box)
+                boxes.append(box)
                 break
     return sides
 
 
+def _overlap(box: Box, other: Box) -> bool:
+    left, top, right, bottom = box
+    return left < other[2] and right > other[0] and top < other[3] and bottom > other[1]
+
+
 @dataclass(frozen=True)
 class Drawing:
-    """A figure in pixels from the left and from the top: `strokes` (kind, or the method a line
-    leads to; corners) and `texts` (x, y, anchor, text)."""
+    """A figure in pixels from the left and from the top.
+
+    It has `strokes` (kind, or the method a line leads to; corners) and `texts` (x, y, anchor,
+    text)."""
 
     width: float
     height: float
@@ -371,8 +389,9 @@ class Drawing:
 def critical_differences(
     names: Sequence[str], ranks: np.ndarray, nemenyi: float, groups: Sequence[Sequence[int]]
 ) -> Drawing:
-    """A critical difference diagram: methods at their mean ranks; bars join what Nemenyi's test
-    does not tell apart."""
+    """Return a critical difference diagram: methods at their mean ranks.
+
+    Bars join what Nemenyi's test does not tell apart."""
     ranks = np.asarray(ranks, float)
     k = len(ranks)
     half = (k + 1) // 2
@@ -381,63 +400,62 @@ def critical_differences(
     def x(rank: float) -> float:
         return left + (width - left - right) * (rank - 1) / max(k - 1, 1e-9)
 
-    bars = top + 12 + 9 * len(groups)
-    end = min(x(1 + nemenyi), width - 6)
-    strokes = [("axis", [(left, top), (width - right, top)])]
-    strokes += [
-        ("cd", [(x(1), 11), (x(1), 21)]),
-        ("cd", [(x(1), 16), (end, 16)]),
+    start, end = x(1), min(x(1 + nemenyi), width - 6)
+    strokes = [
+        ("axis", [(left, top), (width - right, top)]),
+        ("cd", [(start, 11), (start, 21)]),
+        ("cd", [(start, 16), (end, 16)]),
         ("cd", [(end, 11), (end, 21)]),
     ]
-    texts = [((x(1) + end) / 2, 10.0, "middle", f"CD {nemenyi:.3f}")]
+    texts = [((start + end) / 2, 10.0, "middle", f"CD {nemenyi:.3f}")]
     step = 1 if k <= 16 else 5
-    for rank in (
-        rank
-        for rank in range(1, k + 1)
-        if rank in (1, k) or (rank % step == 0 and k - rank >= step / 2)
-    ):
-        strokes.append(("axis", [(x(rank), top - 6), (x(rank), top)]))
-        texts.append((x(rank), top - 10, "middle", str(rank)))
-    for number_, group in enumerate(groups):
-        a, z = min(ranks[i] for i in group), max(ranks[i] for i in group)
-        at = top + 10 + 9 * number_
-        strokes.append(("same", [(x(a) - 4, at), (x(z) + 4, at)]))
+    for rank in range(1, k + 1):
+        if rank in (1, k) or (rank % step == 0 and k - rank >= step / 2):
+            strokes.append(("axis", [(x(rank), top - 6), (x(rank), top)]))
+            texts.append((x(rank), top - 10, "middle", str(rank)))
+    for bar, group in enumerate(groups):
+        y = top + 10 + 9 * bar
+        best = min(ranks[i] for i in group)
+        worst = max(ranks[i] for i in group)
+        strokes.append(("same", [(x(best) - 4, y), (x(worst) + 4, y)]))
+    below_bars = top + 12 + 9 * len(groups)
     for position, method in enumerate(np.argsort(ranks, kind="stable")):
-        west = position < half
-        at = bars + 22 * (position if west else k - 1 - position) + 8
-        side = left - 12 if west else width - right + 12
-        strokes.append(
-            (names[method], [(x(ranks[method]), top), (x(ranks[method]), at), (side, at)])
-        )
-        words = [names[method], f"{ranks[method]:.2f}"]
-        texts.append(
-            (
-                side + (-5 if west else 5),
-                at + 4,
-                "end" if west else "start",
-                " ".join(words if west else words[::-1]),
-            )
-        )
-    return Drawing(width, bars + 22 * half + 16, strokes, texts)
+        name, rank = names[method], ranks[method]
+        # the better half is named on the left, downwards, the others on the right, upwards
+        if position < half:
+            y = below_bars + 22 * position + 8
+            side = left - 12
+            texts.append((side - 5, y + 4, "end", f"{name} {rank:.2f}"))
+        else:
+            y = below_bars + 22 * (k - 1 - position) + 8
+            side = width - right + 12
+            texts.append((side + 5, y + 4, "start", f"{rank:.2f} {name}"))
+        strokes.append((name, [(x(rank), top), (x(rank), y), (side, y)]))
+    return Drawing(width, below_bars + 22 * half + 16, strokes, texts)
 
 
 def heat(title: str, table: pd.DataFrame, larger: bool) -> dict[str, Any] | None:
-    """Return a table of values as colours, each (value, share of full colour, whether it is the
-    best); None where all are nan."""
+    """Return a table of values as colours; None where all are nan.
+
+    A cell is (value, share of full colour, whether it is the best)."""
     values = table.to_numpy(float)
     known = values[np.isfinite(values)]
     if not known.size:
         return None
     low, high = float(known.min()), float(known.max())
-    shares = (values - low) / (high - low) if high > low else np.ones_like(values)
-    top, shares = (high, shares) if larger else (low, 1 - shares)
-    cells = [
-        list(zip(*pair, strict=True)) for pair in zip(values, shares, values == top, strict=True)
-    ]
-    about = {
+    shares = np.ones_like(values)
+    if high > low:
+        shares = (values - low) / (high - low)
+    if not larger:
+        shares = 1 - shares
+    is_best = values == (high if larger else low)
+    rows = []
+    for name, *columns in zip(table.index, values, shares, is_best, strict=True):
+        rows.append((name, list(zip(*columns, strict=True))))
+    return {
         "title": title,
         "down": table.index.name,
         "across": table.columns.name,
         "columns": list(table.columns),
+        "rows": rows,
     }
-    return about | {"rows": list(zip(table.index, cells, strict=True))}

@@ -1,0 +1,132 @@
+"""Pages of saved pipelines: report.html of `check` (which threshold) and _report.html of `score`
+(which labels)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..adapters.tags import BEST, output_names
+from ..markup import number, render
+from ..read.encoded import SHOWN, Gallery, Shown
+from ..scoring.check import SIDES, Measured
+from .figures import Plot, lines
+
+MOST_FIGURES = 60  # labels of a check that get figures of their own
+MOST_POINTS = 120  # of such a figure
+RATES = ("precision", "recall", "F1")
+BARS = 20  # of the histogram of scores
+MOST_TAGS = 200
+MOST_VALUES, MOST_LETTERS = 8, 120  # of a cell
+
+
+def check_page(
+    checked: Measured,
+    names: list[str],
+    trained: Mapping[str, float],
+    manifest: Mapping[str, Any],
+    shown: Mapping[str, list[list[Shown]]] | None = None,
+) -> str:
+    """Return a check as one page.
+
+    `trained` are the labels' shares in training, where they are known, `shown` some labels' rows on
+    each of `SIDES`."""
+    _, predicted, actual = checked.sums.labels
+    curves = [checked.by_threshold(label) for label in range(len(names))]
+    best = map(_best, curves)
+    commonest = np.argsort(-actual, kind="stable")[:MOST_FIGURES].tolist()
+    few = [(names[j], _figures(curves[j], checked.by_count(j))) for j in commonest]
+    of_all = checked.by_threshold()
+    counts = checked.by_count()
+    return render(
+        "check.html.j2",
+        checked=checked,
+        manifest=manifest,
+        trained=trained,
+        rates=RATES,
+        shown=shown,
+        sides=SIDES,
+        metrics=[(number(value, 3), name) for name, value in manifest["metrics"].items()],
+        best=_best(of_all),
+        top_n=int(counts[2].argmax()) + 1,
+        top_n_f1=counts[2].max(),
+        figures=_figures(of_all, counts),
+        labels=list(zip(names, manifest["labels"], predicted, best, strict=True)),
+        few=few,
+    )
+
+
+def _best(curves: np.ndarray) -> np.ndarray:
+    """Return threshold, precision, recall and F1 where F1 is largest."""
+    return curves[:, curves[3].argmax()]
+
+
+def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
+    """Return the rates by threshold and by number of labels.
+
+    `curves` (4, thresholds) are threshold, precision, recall and F1, `counts` (3, n) the rates."""
+    # below the first threshold nothing changes but how much is given
+    first = max(0, int((curves[2] >= 0.995).sum()) - 1)
+    points = np.unique(np.linspace(first, curves.shape[1] - 1, MOST_POINTS).astype(int))
+    thresholds, *rates = curves[:, points].tolist()
+    places = {name: i for i, name in enumerate(RATES)}
+    by_threshold = dict(zip(RATES, rates, strict=True))
+    by_count = dict(zip(RATES, counts.tolist(), strict=True))
+    numbers = range(1, counts.shape[1] + 1)
+    return [
+        lines("by threshold", thresholds, by_threshold, places, "threshold"),
+        lines("by top-n", numbers, by_count, places, "labels a row"),
+    ]
+
+
+def scoring_page(
+    manifest: Mapping[str, Any],
+    trained: Mapping[str, float],
+    shown: pd.DataFrame,
+    gallery: Gallery | None = None,
+) -> str:
+    """Return a run of scoring as a small page.
+
+    It is of its manifest, the labels' shares in training (if known) and some of its rows; a
+    `gallery` shows files of the labels, or their best passages."""
+    commonest = [*manifest["tags"]][:SHOWN]
+    columns = [str(name) for name in shown]
+    files: Sequence[Any] = []
+    if gallery is not None:
+        tags_and_scores = output_names([]) if "tags" in columns else output_names(["tags"])
+        passages = [BEST] if BEST in columns else []
+        files = gallery.of_tags(commonest, columns[0], *tags_and_scores, *passages)
+    return render(
+        "scoring.html.j2",
+        manifest=manifest,
+        tags=manifest["tags"],
+        most=MOST_TAGS,
+        trained=trained,
+        histogram=_histogram(manifest.get("scores") or {}),
+        columns=columns,
+        rows=[[_cell(value) for value in row] for row in shown.itertuples(index=False)],
+        files=dict(zip(commonest, files, strict=False)),
+    )
+
+
+def _histogram(scores: Mapping[str, int]) -> list[tuple[float, float, float]]:
+    """Return (start, end, count) of the bars, of how often the given labels had each score."""
+    if not scores:
+        return []
+    values = [float(score) for score in scores]
+    counts, edges = np.histogram(values, BARS, weights=list(scores.values()))
+    return list(zip(edges[:-1], edges[1:], counts, strict=True))
+
+
+def _cell(value: Any) -> str:
+    values = value if isinstance(value, (list, np.ndarray)) else [value]
+    texts = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
+    text = ", ".join(texts[:MOST_VALUES])
+    if len(texts) > MOST_VALUES:
+        text += ", …"
+    if len(text) > MOST_LETTERS:
+        text = text[: MOST_LETTERS - 1] + "…"
+    return text
