@@ -373,6 +373,9 @@ def _overlap(box: Box, other: Box) -> bool:
     return left < other[2] and right > other[0] and top < other[3] and bottom > other[1]
 
 
+Stroke = tuple[str, list[tuple[float, float]]]
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A figure in pixels from the left and from the top.
@@ -382,7 +385,7 @@ class Drawing:
 
     width: float
     height: float
-    strokes: list[tuple[str, list[tuple[float, float]]]]
+    strokes: list[Stroke]
     texts: list[tuple[float, float, str, str]]
 
 
@@ -401,7 +404,7 @@ def critical_differences(
         return left + (width - left - right) * (rank - 1) / max(k - 1, 1e-9)
 
     start, end = x(1), min(x(1 + nemenyi), width - 6)
-    strokes = [
+    strokes: list[Stroke] = [
         ("axis", [(left, top), (width - right, top)]),
         ("cd", [(start, 11), (start, 21)]),
         ("cd", [(start, 16), (end, 16)]),
