@@ -83,10 +83,10 @@ class Encoder(Entry):
         """Return what is saved beside the parameters, arrays and plain values, or None."""
         return None
 
-    def restored(self, p: Values, state: Mapping[str, Any], where: str) -> Values:
+    def restored(self, p: Values, state: Mapping[str, Any], source: str) -> Values:
         """Return the parameters' values with the state that was saved in the place of files.
 
-        Messages name `where` it was saved."""
+        Messages name the `source` it was saved in."""
         return p
 
     def sent(self, p: Values, spark: Any) -> Values:
@@ -104,7 +104,7 @@ class Encoder(Entry):
         raise ParameterError(f"encoder {self.name!r} has no model to write")
 
 
-def require(module: str, package: str, what: str) -> Any:
+def require(module: str, package: str, title: str) -> Any:
     """Return a module of an extra; raise `NotInstalledError` that says what to install."""
     from importlib import import_module
 
@@ -112,7 +112,7 @@ def require(module: str, package: str, what: str) -> Any:
         return import_module(module)
     except (ImportError, OSError) as error:  # soundfile without its library
         raise NotInstalledError(
-            f"{what} needs {package} ({error}): pip install 'spark_mlfs[media]'"
+            f"{title} needs {package} ({error}): pip install 'spark_mlfs[media]'"
         ) from None
 
 
@@ -138,16 +138,16 @@ class EncodeCells:
 
     @staticmethod
     def of(
-        name: str, parameters: Values, state: Mapping[str, Any] | None = None, where: str = ""
+        name: str, parameters: Values, state: Mapping[str, Any] | None = None, source: str = ""
     ) -> EncodeCells:
-        """Return the encoder of a name, with the state that was saved at `where`.
+        """Return the encoder of a name, with the state that was saved in a `source`.
 
         Raises `ParameterError` for an unknown name or parameter."""
         encoder = ENCODERS.create(name)
         p = check(encoder.parameters, parameters, f"encoder {name!r}")
         if state is None:
             return EncodeCells(encoder, encoder.prepared(p))
-        return EncodeCells(encoder, encoder.restored(p, state, where))
+        return EncodeCells(encoder, encoder.restored(p, state, source))
 
     @property
     def state(self) -> dict[str, Any] | None:
@@ -291,7 +291,7 @@ def passages_of(text: str, length: int | None, overlap: int) -> list[str]:
     return passages
 
 
-def pooled(values: np.ndarray, owners: np.ndarray, rows: int, how: str) -> np.ndarray:
+def pooled(values: np.ndarray, owners: np.ndarray, rows: int, pooling: str) -> np.ndarray:
     """Return the mean or the largest (rows, w) of the values (n, w) of each row's passages.
 
     `owners` (n,), rising, are the rows of the passages. NaN for a row of which one has NaN, or that
@@ -300,7 +300,7 @@ def pooled(values: np.ndarray, owners: np.ndarray, rows: int, how: str) -> np.nd
         return values
     vectors = np.full((rows, values.shape[1]), np.nan)
     firsts = np.flatnonzero(np.diff(owners, prepend=-1))
-    if how == "max":
+    if pooling == "max":
         vectors[owners[firsts]] = np.maximum.reduceat(values, firsts)
     elif len(firsts):
         counts = np.diff(firsts, append=len(owners))

@@ -14,8 +14,10 @@ import numpy as np
 
 from .base import require
 
-SHAPES, TEXTURES = ("circle", "square", "triangle"), ("plain", "stripes", "checks", "noise")
-PIXELS, RATE, SECONDS = 96, 16000, 1.0
+SHAPES = ("circle", "square", "triangle")
+TEXTURES = ("plain", "stripes", "checks", "noise")
+PIXELS = 96
+RATE, SECONDS = 16000, 1.0
 TONES = ("low", "high", "sweep", "clicks", "hiss")
 
 
@@ -79,10 +81,8 @@ def sound(rng: np.random.Generator) -> tuple[bytes, list[str]]:
     return file.getvalue(), sorted(tags)
 
 
-FILES: dict[str, tuple[str, Callable[[np.random.Generator], tuple[bytes, list[str]]]]] = {
-    "images": ("png", image),
-    "sounds": ("wav", sound),
-}
+Generate = Callable[[np.random.Generator], tuple[bytes, list[str]]]
+FILES: dict[str, tuple[str, Generate]] = {"images": ("png", image), "sounds": ("wav", sound)}
 
 
 def write_files(kind: str, folder: Any, rows: int, seed: int, tagged: bool) -> None:

@@ -82,7 +82,8 @@ class ImageFeatures(Encoder):
     def features(self, content: bytes, p: Values) -> np.ndarray:
         rgb = np.asarray(decoded(content, p["side"], p["max_pixels"]), np.float64)
         # no BLAS: the same bits from any thread
-        grey = (0.299 * rgb[..., 0] + 0.587 * rgb[..., 1] + 0.114 * rgb[..., 2]) / 255
+        r, g, b = np.moveaxis(rgb, 2, 0)
+        grey = (0.299 * r + 0.587 * g + 0.114 * b) / 255
         parts = (
             shrunk(grey, p["thumbnail"]),
             colours(rgb, p["hues"]),
@@ -174,8 +175,8 @@ def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
     """Return histograms of hue, saturation and brightness, of (r, c, 3) values from 0 to 255."""
     if not hues:
         return np.empty(0)
-    top, low = rgb.max(axis=2), rgb.min(axis=2)
-    spread = top - low
+    top = rgb.max(axis=2)
+    spread = top - rgb.min(axis=2)
     safe = np.where(spread > 0, spread, 1)
     r, g, b = np.moveaxis(rgb, 2, 0)
     red_is_top = (g - b) / safe % 6

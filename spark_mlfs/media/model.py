@@ -1,5 +1,5 @@
-"""The files of an ONNX model: read with all that they ask for, or refused; and a model without
-entries of its output.
+"""The files of an ONNX model, read with all that they ask for; and a model cut to some entries of
+its output.
 
 A model may name files that hold its weights. They are read of its own folder only, here and nowhere
 else: what goes to a worker, or into a saved pipeline, are bytes."""
@@ -27,50 +27,51 @@ LARGE = 1 << 20  # bytes of a model that are not sent with every plan
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A model's files as bytes by their names: first its own, then those of its weights, if it has
-    such."""
+    """A model's files as bytes by their names: first its own, then those of its weights."""
 
     files: dict[str, bytes]
     digest: str
 
     @staticmethod
-    def of(files: Mapping[str, bytes], where: str) -> OnnxModel:
-        """The model of these files; `ParameterError` where the first is none, or asks for
-        others."""
+    def of(files: Mapping[str, bytes], source: str) -> OnnxModel:
+        """Return the model of these files.
+
+        Raises `ParameterError` where the first is none, or asks for others."""
         content = next(iter(files.values()))
         for name in files:
             if Path(name).is_absolute() or ".." in Path(name).parts:
-                raise _outside(where, name)
-        for location in external_files(content, where):
+                raise _outside(source, name)
+        for location in external_files(content, source):
             if location not in files:
                 raise ParameterError(
-                    f"{where} asks for {location!r}, which does not belong to it: export the model "
-                    "again"
+                    f"{source} asks for {location!r}, which does not belong to it: export the "
+                    "model again"
                 )
-        sums = [hashlib.sha256(content).hexdigest() for content in files.values()]
-        whole = (
-            sums[0]
-            if len(sums) == 1
-            else hashlib.sha256(" ".join([*sums, *list(files)[1:]]).encode()).hexdigest()
-        )
-        return OnnxModel(dict(files), whole)
+        digests = [hashlib.sha256(file).hexdigest() for file in files.values()]
+        if len(digests) == 1:
+            return OnnxModel(dict(files), digests[0])
+        text = " ".join([*digests, *list(files)[1:]])
+        return OnnxModel(dict(files), hashlib.sha256(text.encode()).hexdigest())
 
     @staticmethod
     def read(path: str) -> OnnxModel:
-        """Read a model and what it asks for in its folder; `ParameterError` for what is no model,
-        or asks for other files."""
+        """Read a model and what it asks for in its folder.
+
+        Raises `ParameterError` for what is no model, or asks for other files."""
         name = path.removeprefix("file://")
-        files = {os.path.basename(name): _content(name, path)}
+        content = _content(name, path)
+        files = {os.path.basename(name): content}
         folder = Path(name).parent
-        for location in external_files(next(iter(files.values())), path):
-            there = folder / location
-            if Path(location).is_absolute() or not there.resolve().is_relative_to(folder.resolve()):
+        for location in external_files(content, path):
+            file = folder / location
+            inside = file.resolve().is_relative_to(folder.resolve())
+            if Path(location).is_absolute() or not inside:
                 raise _outside(path, location)
-            files[location] = _content(str(there), f"{path} asks for {location!r}, which")
+            files[location] = _content(str(file), f"{path} asks for {location!r}, which")
         return OnnxModel.of(files, path)
 
     def state(self) -> dict[str, Any]:
-        """The model as arrays and plain values, as `blocks.codec` encodes them."""
+        """Return the model as arrays and plain values, as `blocks.codec` encodes them."""
         arrays = {
             f"file{i}": np.frombuffer(content, np.uint8)
             for i, content in enumerate(self.files.values())
@@ -78,19 +79,19 @@ class OnnxModel:
         return {"names": list(self.files), "sha256": self.digest, **arrays}
 
     @staticmethod
-    def of_state(state: Mapping[str, Any], where: str) -> OnnxModel:
-        """The inverse of `state`; `DataError` where the files are not those that were saved."""
+    def of_state(state: Mapping[str, Any], source: str) -> OnnxModel:
+        """Return the model of a `state`; `DataError` where the files are not those saved."""
         files = {name: state[f"file{i}"].tobytes() for i, name in enumerate(state["names"])}
-        model = OnnxModel.of(files, where)
+        model = OnnxModel.of(files, source)
         if model.digest != state["sha256"]:
             raise DataError(
-                f"{where} holds another model than was saved (its sha256 is {model.digest[:12]}…): "
-                "save it again"
+                f"{source} holds another model than was saved (its sha256 is "
+                f"{model.digest[:12]}…): save it again"
             )
         return model
 
     def load(self) -> OnnxModel:
-        """The model itself, of one that may be elsewhere."""
+        """Return the model itself, of one that may be elsewhere."""
         return self
 
     def save(self, path: str) -> None:
@@ -103,8 +104,9 @@ class OnnxModel:
 
 @dataclass(frozen=True)
 class SentModel:
-    """A model that lies with the workers of a session as a file. Without Connect Spark broadcasts a
-    large closure by itself."""
+    """A model that lies with the workers of a session as a file.
+
+    Without Connect Spark broadcasts a large closure by itself."""
 
     name: str
     digest: str
@@ -117,12 +119,15 @@ class SentModel:
 
 
 def sent(spark: Any, model: OnnxModel | SentModel) -> OnnxModel | SentModel:
-    """A model as the workers of a session get it: as a file, once, where it is too large for the
-    messages of Connect."""
-    small = isinstance(model, SentModel) or sum(map(len, model.files.values())) <= LARGE
-    if small or ".connect." not in type(spark).__module__:
+    """Return a model as the workers of a session get it.
+
+    It is sent as a file, once, where it is too large for the messages of Connect."""
+    if isinstance(model, SentModel) or ".connect." not in type(spark).__module__:
         return model
-    name, known = f"{model.digest}.onnx", vars(spark).setdefault("_spark_mlfs_sent", set())
+    if sum(map(len, model.files.values())) <= LARGE:
+        return model
+    name = f"{model.digest}.onnx"
+    known = vars(spark).setdefault("_spark_mlfs_sent", set())
     if name not in known:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, name).write_bytes(pickle.dumps(model))
@@ -131,49 +136,51 @@ def sent(spark: Any, model: OnnxModel | SentModel) -> OnnxModel | SentModel:
     return SentModel(name, model.digest)
 
 
-def _outside(where: str, name: str) -> ParameterError:
-    said = "which is not read: put the file beside the model, and export the model again"
-    return ParameterError(f"{where} asks for {name!r} outside its folder, {said}")
+def _outside(source: str, name: str) -> ParameterError:
+    return ParameterError(
+        f"{source} asks for {name!r} outside its folder, which is not read: put the file beside "
+        "the model, and export the model again"
+    )
 
 
-def external_files(content: bytes, where: str) -> list[str]:
+def external_files(content: bytes, source: str) -> list[str]:
     """Return the files that a model asks for; `ParameterError` where it is no model."""
     onnx = require("onnx", "onnx", "an ONNX model")
     try:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # of the library that reads it
         raise ParameterError(
-            f"{where} is no ONNX model ({str(error)[:80]}): give the file that was exported"
+            f"{source} is no ONNX model ({str(error)[:80]}): give the file that was exported"
         ) from None
     if not model.HasField("graph"):
         raise ParameterError(
-            f"{where} is no ONNX model (it has no graph): give the file that was exported"
+            f"{source} is no ONNX model (it has no graph): give the file that was exported"
         )
-    entries = (
-        entry for tensor in _tensors(model, onnx.TensorProto) for entry in tensor.external_data
-    )
-    return list(dict.fromkeys(entry.value for entry in entries if entry.key == "location"))
+    locations = []
+    for tensor in _tensors(model, onnx.TensorProto):
+        locations += [entry.value for entry in tensor.external_data if entry.key == "location"]
+    return list(dict.fromkeys(locations))
 
 
 def _tensors(message: Any, kind: type) -> Iterator[Any]:
-    """Iterate over the tensors of a message, however deep they are in it."""
+    """Yield the tensors of a message, however deep they are in it."""
     if isinstance(message, kind):
         yield message
         return
     for field, value in message.ListFields():
-        for each in (
-            (value if isinstance(value, Sequence) else [value]) if field.message_type else ()
-        ):
-            yield from _tensors(each, kind)
+        if field.message_type:
+            parts = value if isinstance(value, Sequence) else [value]
+            for part in parts:
+                yield from _tensors(part, kind)
 
 
-def _content(name: str, where: str) -> bytes:
+def _content(name: str, title: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        said = (error.strerror or str(error)).lower()
+        reason = (error.strerror or str(error)).lower()
         raise ParameterError(
-            f"{where} cannot be read ({said}): give the path of an ONNX file on this machine"
+            f"{title} cannot be read ({reason}): give the path of an ONNX file on this machine"
         ) from None
 
 
@@ -181,94 +188,109 @@ def _content(name: str, where: str) -> bytes:
 
 # in a model's metadata: the numbers that the entries of an output had before it was cut
 KEPT = "spark_mlfs.kept"
-_ENTRY_BY_ENTRY = {
-    "Identity",
-    "Cast",
-    "Relu",
-    "LeakyRelu",
-    "Elu",
-    "Gelu",
-    "Sigmoid",
-    "Tanh",
-    "Softplus",
-    "Dropout",
-}
-_OF_TWO = {"Add", "Sub", "Mul", "Div"}
+_ENTRY_BY_ENTRY = frozenset(
+    "Identity Cast Relu LeakyRelu Elu Gelu Sigmoid Tanh Softplus Dropout".split()
+)
+_OF_TWO = frozenset(("Add", "Sub", "Mul", "Div"))
 
 
 def pruned(model: OnnxModel, output: str, width: int, places: Sequence[int]) -> OnnxModel:
-    """Return the model with only the entries `places` of an output of `width`, in that order: the
-    others are not computed any more. `ParameterError` where the last layer is not linear (Gemm or
-    MatMul; entry by entry what comes behind)."""
+    """Return the model with only the entries `places` of an output of `width`, in that order.
+
+    The others are not computed any more. Raises `ParameterError` where the last layer is not linear
+    (Gemm or MatMul; entry by entry what comes behind)."""
     onnx = require("onnx", "onnx", "cutting a model")
     name = next(iter(model.files))
     with tempfile.TemporaryDirectory() as folder:
         model.save(f"{folder}/{name}")
         proto = onnx.load(f"{folder}/{name}")
     graph = proto.graph
-    makers = {made: node for node in graph.node for made in node.output}
-    weights = {tensor.name: tensor for tensor in graph.initializer}
-    uses = Counter([*_names_used(graph), *(each.name for each in graph.output)])
-    passed = set()
-
-    def refuse(why: str) -> ParameterError:
-        return ParameterError(
-            f"{name}: {output!r} cannot be cut to some of its numbers: {why}; encode with the "
+    try:
+        cut = _OutputCut(onnx, graph, width, places)
+        cut.value(output)
+    except _CannotCut as fault:
+        raise ParameterError(
+            f"{name}: {output!r} cannot be cut to some of its numbers: {fault}; encode with the "
             "whole model"
-        )
-
-    def cut(value: str, axis: int = -1) -> str:
-        """Have a value made without what is not kept; the name of it then."""
-        if value in weights:
-            whole = onnx.numpy_helper.to_array(weights[value])
-            if axis < 0 and (not whole.ndim or whole.shape[-1] == 1):  # one number for all
-                return value
-            if whole.shape[axis] != width:
-                raise refuse(f"{value!r} has another shape")
-            fresh = f"{value}/kept"
-            while fresh in uses:
-                fresh += "_"
-            graph.initializer.append(
-                onnx.numpy_helper.from_array(np.ascontiguousarray(whole.take(places, axis)), fresh)
-            )
-            return fresh
-        node: Any = makers.get(value)
-        kind = None if node is None else node.op_type
-        if uses[value] > 1:
-            raise refuse(f"another layer reads {value!r}, too")
-        if kind == "Gemm" or (kind == "MatMul" and node.input[1] in weights):
-            across = any(each.name == "transB" and each.i for each in node.attribute)
-            node.input[1] = cut(node.input[1], 0 if across else 1)
-            node.input[2:] = [cut(each) if each else each for each in node.input[2:]]
-        elif kind in _ENTRY_BY_ENTRY | _OF_TWO:
-            count = len(node.input) if kind in _OF_TWO else 1
-            node.input[:count] = [cut(each) for each in node.input[:count]]
-        else:
-            raise refuse(f"a layer {kind} makes it, not a linear one (Gemm or MatMul)")
-        passed.add(value)
-        return value
-
-    cut(output)
+        ) from None
     used = set(_names_used(graph))
-    for tensor in [each for each in graph.initializer if each.name not in used]:
+    for tensor in [tensor for tensor in graph.initializer if tensor.name not in used]:
         graph.initializer.remove(tensor)
-    for each in [*graph.output, *graph.value_info]:
-        if each.name in passed and each.type.tensor_type.shape.dim:
-            each.type.tensor_type.shape.dim[-1].dim_value = len(places)
-    told = {each.key: each.value for each in proto.metadata_props}
-    kept = json.loads(told.get(KEPT, "{}"))
-    numbers = kept.get(output) or range(width)
-    told[KEPT] = json.dumps({**kept, output: [numbers[place] for place in places]})
-    onnx.helper.set_model_props(proto, told)
+    for value in (*graph.output, *graph.value_info):
+        shape = value.type.tensor_type.shape
+        if value.name in cut.values and shape.dim:
+            shape.dim[-1].dim_value = len(places)
+    metadata = {entry.key: entry.value for entry in proto.metadata_props}
+    by_output = json.loads(metadata.get(KEPT, "{}"))
+    numbers = by_output.get(output) or range(width)
+    by_output[output] = [numbers[place] for place in places]
+    metadata[KEPT] = json.dumps(by_output)
+    onnx.helper.set_model_props(proto, metadata)
     return OnnxModel.of({name: proto.SerializeToString()}, name)
 
 
+class _CannotCut(Exception):
+    """The reason why an output cannot be cut."""
+
+
+class _OutputCut:
+    """The cut of a graph back from its output to the last linear layer, whose weights become fewer.
+
+    `values` are the names of what has fewer entries now."""
+
+    def __init__(self, onnx: Any, graph: Any, width: int, places: Sequence[int]) -> None:
+        self.helper = onnx.numpy_helper
+        self.graph = graph
+        self.width = width
+        self.places = places
+        self.makers: dict[str, Any] = {name: node for node in graph.node for name in node.output}
+        self.weights = {tensor.name: tensor for tensor in graph.initializer}
+        self.uses = Counter([*_names_used(graph), *(output.name for output in graph.output)])
+        self.values: set[str] = set()
+
+    def value(self, name: str, axis: int = -1) -> str:
+        """Have a value made with the places of its last axis alone, weights with those of `axis`.
+
+        Returns its name then."""
+        if name in self.weights:
+            return self.weight(name, axis)
+        node: Any = self.makers.get(name)
+        kind = None if node is None else node.op_type
+        if self.uses[name] > 1:
+            raise _CannotCut(f"another layer reads {name!r}, too")
+        if kind == "Gemm" or (kind == "MatMul" and node.input[1] in self.weights):
+            transposed = any(entry.name == "transB" and entry.i for entry in node.attribute)
+            weight_axis = 0 if transposed else 1
+            node.input[1] = self.value(node.input[1], weight_axis)
+            node.input[2:] = [self.value(bias) if bias else bias for bias in node.input[2:]]
+        elif kind in _ENTRY_BY_ENTRY | _OF_TWO:
+            count = len(node.input) if kind in _OF_TWO else 1
+            node.input[:count] = [self.value(operand) for operand in node.input[:count]]
+        else:
+            raise _CannotCut(f"a layer {kind} makes it, not a linear one (Gemm or MatMul)")
+        self.values.add(name)
+        return name
+
+    def weight(self, name: str, axis: int) -> str:
+        """Add weights with the places of an axis alone; return their name."""
+        weights = self.helper.to_array(self.weights[name])
+        if axis < 0 and (not weights.ndim or weights.shape[-1] == 1):  # one number for all
+            return name
+        if weights.shape[axis] != self.width:
+            raise _CannotCut(f"{name!r} has another shape")
+        new_name = f"{name}/kept"
+        while new_name in self.uses:
+            new_name += "_"
+        taken = np.ascontiguousarray(weights.take(self.places, axis))
+        self.graph.initializer.append(self.helper.from_array(taken, new_name))
+        return new_name
+
+
 def _names_used(graph: Any) -> Iterator[str]:
-    """Iterate over what the nodes of a graph, and of those inside it, read."""
+    """Yield what the nodes of a graph, and of those inside it, read."""
     for node in graph.node:
         yield from node.input
-        for inside in (
-            each for attribute in node.attribute for each in (attribute.g, *attribute.graphs)
-        ):
-            yield from _names_used(inside)
-            yield from (output.name for output in inside.output)
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _names_used(inner)
+                yield from (output.name for output in inner.output)

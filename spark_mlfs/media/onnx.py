@@ -1,5 +1,6 @@
-"""An ONNX model as a function of rows: images, token ids or texts in, vectors out. The inference is
-onnxruntime's.
+"""An ONNX model as a function of rows: images, token ids or texts in, vectors out.
+
+The inference is onnxruntime's.
 
 A row's vector depends on the row alone, whatever rows are beside it: a batch has always
 `batch_size` rows (zeros where there are fewer), a row of tokens is padded to the next power of two,
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,9 @@ from .model import KEPT, OnnxModel, pruned, sent
 
 LEAST_BUCKET = 8  # tokens that a row is padded to at least
 MOST_SESSIONS = 4  # that a process keeps
-MASK, TYPES = (
-    "attention_mask",
-    "token_type_ids",
-)  # what transformers' exports call the inputs beside the tokens
+# what transformers' exports call the inputs beside the tokens
+MASK = "attention_mask"
+TYPES = "token_type_ids"
 PARAMETERS = (
     Parameter(
         "model_path",
@@ -109,6 +109,16 @@ TAKES = (
 )
 
 
+EXAMPLE = (
+    f"{PICTURE}\n"
+    ">>> import onnx.parser\n"
+    '>>> means = "means (float[N, 3, 8, 8] x) => (float[N, 3] y) '
+    '{ y = ReduceMean<axes=[2, 3], keepdims=0>(x) }"\n'
+    ">>> onnx.save(onnx.parser.parse_model("
+    """'<ir_version: 8, opset_import: ["": 13]>' + means), "means.onnx")"""
+)
+
+
 # ---- the session ----
 
 _SESSIONS: dict[str, Any] = {}
@@ -116,7 +126,9 @@ _OPENING = threading.Lock()
 
 
 def session_of(model: Any) -> Any:
-    """The process' one session of a model; `ParameterError` where onnxruntime takes it not."""
+    """Return the process' one session of a model.
+
+    Raises `ParameterError` where onnxruntime takes it not."""
     with _OPENING:
         if model.digest not in _SESSIONS:
             while len(_SESSIONS) >= MOST_SESSIONS:
@@ -128,27 +140,27 @@ def session_of(model: Any) -> Any:
 def _opened(model: OnnxModel) -> Any:
     runtime = require("onnxruntime", "onnxruntime", "an ONNX model")
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
     options.log_severity_level = 4
     options.use_deterministic_compute = True
+    open_session = partial(
+        runtime.InferenceSession, sess_options=options, providers=["CPUExecutionProvider"]
+    )
     name = next(iter(model.files))
     try:
         if len(model.files) == 1:
-            return runtime.InferenceSession(
-                model.files[name], options, providers=["CPUExecutionProvider"]
-            )
+            return open_session(model.files[name])
         with tempfile.TemporaryDirectory() as folder:
             model.save(f"{folder}/{name}")
-            return runtime.InferenceSession(
-                f"{folder}/{name}", options, providers=["CPUExecutionProvider"]
-            )
+            return open_session(f"{folder}/{name}")
     except Exception as error:
         raise ParameterError(
-            f"{name}: onnxruntime cannot load the model ({_said(error)}): export it again"
+            f"{name}: onnxruntime cannot load the model ({_message(error)}): export it again"
         ) from None
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return " ".join(str(error).split())[:160]
 
 
@@ -175,130 +187,98 @@ class Encoding:
 
     @staticmethod
     def of(model: OnnxModel, settings: Values) -> Encoding:
-        """The encoder of a model, which is tried on zeros; `ParameterError` where it takes no such
-        rows."""
+        """Return the encoder of a model, which is tried on zeros.
+
+        Raises `ParameterError` where it takes no such rows."""
         length = settings["passage_length"]
         if length is not None and settings["passage_overlap"] >= length:
             raise ParameterError(
                 f"{setting('passage_overlap')} must be below {setting('passage_length')}"
             )
-        session, name = session_of(model), next(iter(model.files))
+        session = session_of(model)
+        name = next(iter(model.files))
         inputs = session.get_inputs()
-        first = next((i for i in inputs if i.name not in (MASK, TYPES)), None)
-        if first is None:
+        rows = next((i for i in inputs if i.name not in (MASK, TYPES)), None)
+        if rows is None:
             raise ParameterError(f"{name} has no input: {TAKES}")
-        others = [i.name for i in inputs if i is not first]
-        kind, shape = _kind(first, settings, name)
-        if (
-            kind == "tokens"
-            and length is not None
-            and length > (most := min(settings["max_length"], *shape, 1 << 30))
-        ):
-            raise ParameterError(
-                f"{setting('passage_length', length)}: of a row {most} tokens are read; give no "
-                "more than that"
-            )
-        unknown = [other for other in others if kind != "tokens" or other not in (MASK, TYPES)]
-        if unknown:
-            raise ParameterError(
-                f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export "
-                "it without"
-            )
-        size, fixed = settings["batch_size"], first.shape[0]
-        if isinstance(fixed, int) and fixed > 0 and fixed != size:
-            told = (
-                f"the batch axis of input {first.name!r} is fixed at {fixed}, not dynamic: set "
-                f"{setting('batch_size', fixed)}"
-            )
-            raise ParameterError(f"{name}: {told}, or export the model with a dynamic batch axis")
-        outputs, output = [each.name for each in session.get_outputs()], settings["output"]
-        if output is None and len(outputs) > 1:
-            told = f"set {setting('output', outputs[0])}, or another"
-            raise ParameterError(f"{name} has the outputs {', '.join(outputs)[:200]}: {told}")
-        if output is not None and output not in outputs:
-            raise ParameterError(
-                f"{name} has no output {output!r}; it has {', '.join(outputs)[:200]}"
-            )
-        output = output or str(outputs[0])
-        dtype = (
-            first.type[7:-1]
-            .replace("float16", "e")
-            .replace("float", "f")
-            .replace("double", "d")
-            .replace("string", "O")
-        )
-        encoding = Encoding(
-            model, dict(settings), kind, (first.name, *others), shape, dtype, output
-        )
+        others = [i.name for i in inputs if i is not rows]
+        kind, shape = _kind(rows, settings, name)
+        if kind == "tokens" and length is not None:
+            most = min(settings["max_length"], *shape, 1 << 30)
+            if length > most:
+                raise ParameterError(
+                    f"{setting('passage_length', length)}: of a row {most} tokens are read; give "
+                    "no more than that"
+                )
+        _check_inputs(rows, others, kind, settings["batch_size"], name)
+        output = _output([output.name for output in session.get_outputs()], settings, name)
+        feeds = (rows.name, *others)
+        encoding = Encoding(model, dict(settings), kind, feeds, shape, _dtype(rows), output)
         try:
-            tried = encoding._run([encoding._zero(encoding._bucket(1))], encoding._bucket(1))
+            bucket = encoding._bucket(1)
+            vectors = encoding._run([encoding._zero(bucket)], bucket)
         except Unreadable as error:
             raise ParameterError(
                 f"{name} does not take rows as it says ({error}): export it again"
             ) from None
-        told = session.get_modelmeta().custom_metadata_map.get(KEPT)
-        kept = json.loads(told).get(output) if told else None
-        return replace(
-            encoding, names=tuple(f"{output}_{i}" for i in kept or range(tried.shape[1]))
-        )
+        metadata = session.get_modelmeta().custom_metadata_map.get(KEPT)
+        numbers = json.loads(metadata).get(output) if metadata else None
+        numbers = numbers or range(vectors.shape[1])
+        return replace(encoding, names=tuple(f"{output}_{i}" for i in numbers))
 
     @property
     def width(self) -> int:
         return len(self.names)
 
     def pruned(self, names: Sequence[str]) -> Encoding:
-        """Return the encoding to the entries of these names alone, by a model whose last layer
-        computes no others."""
+        """Return the encoding to the entries of these names alone.
+
+        The last layer of its model computes no others."""
         place = {name: i for i, name in enumerate(self.names)}
         absent = next((name for name in names if name not in place), None)
         if absent is not None:
             raise ParameterError(
                 f"the encoder has no number {absent!r}; it has {self.names[0]} to {self.names[-1]}"
             )
-        return Encoding.of(
-            pruned(self.model.load(), self.output, self.width, [place[name] for name in names]),
-            self.settings,
-        )
+        places = [place[name] for name in names]
+        model = pruned(self.model.load(), self.output, self.width, places)
+        return Encoding.of(model, self.settings)
 
     def __call__(self, cells: Sequence[Any]) -> tuple[np.ndarray, list[str | None]]:
-        """(rows, width) vectors of the cells, zeros where there is a reason, and the reasons."""
-        found: list[str | None] = [None] * len(cells)
+        """Return vectors (rows, width) of the cells and reasons, zeros where there is a reason."""
+        reasons: list[str | None] = [None] * len(cells)
         items: list[Any] = []
         owners: list[int] = []
         for row, cell in enumerate(cells):
             try:
                 passages = self._passages(cell)
             except Unreadable as error:
-                found[row] = str(error)
+                reasons[row] = str(error)
             else:
                 items += passages
                 owners += [row] * len(passages)
-        out, of_rows = np.full((len(items), self.width), np.nan), np.array(owners, np.int64)
-        context = (
-            task_context()
-        )  # a task works on as many batches at once as it has cores, this process likewise
-        batches, cores = (
-            self._batches(items),
-            self.cores or (num_cores() if context is None else int(context.cpus())),
-        )
+        of_items = np.full((len(items), self.width), np.nan)
+        batches = self._batches(items)
+        cores = self.cores or _cores()
         work = map if cores == 1 else _threads(cores).map
-        for (_, places), (values, wrong) in zip(
-            batches, work(lambda batch: self._batch(items, *batch), batches), strict=True
-        ):
-            out[places] = values
-            for place, why in wrong.items():
-                found[owners[places[place]]] = why
-        vectors = pooled(out, of_rows, len(cells), self.settings["passage_pooling"])
-        for lost in np.flatnonzero(~np.isfinite(vectors).all(axis=1)):
-            found[lost] = found[lost] or "the model gives no finite numbers for it"
-        vectors[[why is not None for why in found]] = 0
-        return vectors, found
+        results = work(lambda batch: self._batch(items, *batch), batches)
+        for (_, places), (values, faults) in zip(batches, results, strict=True):
+            of_items[places] = values
+            for place, reason in faults.items():
+                reasons[owners[places[place]]] = reason
+        pooling = self.settings["passage_pooling"]
+        vectors = pooled(of_items, np.array(owners, np.int64), len(cells), pooling)
+        for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist():
+            reasons[row] = reasons[row] or "the model gives no finite numbers for it"
+        vectors[[reason is not None for reason in reasons]] = 0
+        return vectors, reasons
 
     def _passages(self, cell: Any) -> list[Any]:
-        """What a row gives the model, passage by passage; of an image its file."""
+        """Return what a row gives the model, passage by passage; of an image its file."""
         if cell is None or (self.kind == "image" and not cell):
             raise Unreadable(NO_CONTENT)
-        length, overlap = self.settings["passage_length"], self.settings["passage_overlap"]
+        length = self.settings["passage_length"]
+        overlap = self.settings["passage_overlap"]
         if self.kind == "image":
             return [cell]
         if self.kind == "text":
@@ -312,194 +292,260 @@ class Encoding:
             raise Unreadable("tokens that are no whole numbers")
         if (ids < 0).any() or (ids.astype(self.dtype) != ids).any():
             raise Unreadable("tokens below 0, or beyond what the model counts to")
-        return [
-            ids[a : min(z, a + self.settings["max_length"])]
-            for a, z in spans(len(ids), length, overlap)
-        ]
+        most = self.settings["max_length"]
+        passages = spans(len(ids), length, overlap)
+        return [ids[start : min(stop, start + most)] for start, stop in passages]
 
     def _bucket(self, count: int) -> int:
-        """How many tokens a row of so many is padded to."""
+        """Return how many tokens a row of so many is padded to."""
         if self.kind != "tokens":
             return 0
         if self.shape:
             return int(self.shape[0])
         if MASK not in self.feeds:  # what fills up would count
             return count
-        return min(
-            max(LEAST_BUCKET, 1 << (count - 1).bit_length()),
-            max(count, self.settings["max_length"]),
-        )
+        power = 1 << (count - 1).bit_length()
+        return min(max(LEAST_BUCKET, power), max(count, self.settings["max_length"]))
 
     def _rows(self, bucket: int) -> int:
-        """How many rows a batch of a bucket has."""
-        size = (
-            4 * int(np.prod(self.shape)) if self.kind == "image" else 8 * bucket * len(self.feeds)
-        )
-        return max(
-            1, min(self.settings["batch_size"], self.settings["batch_bytes"] // max(1, size))
-        )
+        """Return how many rows a batch of a bucket has."""
+        row_bytes = 8 * bucket * len(self.feeds)
+        if self.kind == "image":
+            row_bytes = 4 * int(np.prod(self.shape))
+        rows = self.settings["batch_bytes"] // max(1, row_bytes)
+        return max(1, min(self.settings["batch_size"], rows))
 
     def _batches(self, items: Sequence[Any]) -> list[tuple[int, list[int]]]:
-        """The places of the items of each batch, longest first, and how many tokens these have."""
+        """Return the tokens and the places of the items of each batch, longest first."""
         buckets: dict[int, list[int]] = {}
         for place, item in enumerate(items):
-            buckets.setdefault(self._bucket(len(item)) if self.kind == "tokens" else 0, []).append(
-                place
-            )
-        out = []
+            bucket = self._bucket(len(item)) if self.kind == "tokens" else 0
+            buckets.setdefault(bucket, []).append(place)
+        batches = []
         for bucket in sorted(buckets, reverse=True):
-            places, rows = buckets[bucket], self._rows(bucket)
-            out += [(bucket, places[a : a + rows]) for a in range(0, len(places), rows)]
-        return out
+            places = buckets[bucket]
+            step = self._rows(bucket)
+            starts = range(0, len(places), step)
+            batches += [(bucket, places[start : start + step]) for start in starts]
+        return batches
 
     def _batch(
         self, items: Sequence[Any], bucket: int, places: Sequence[int]
     ) -> tuple[np.ndarray, dict[int, str]]:
-        """Vectors of some items, and why some have none."""
-        rows, wrong = [], {}
+        """Return vectors of some items, NaN where there is none, and why."""
+        rows: list[Any] = []
+        faults: dict[int, str] = {}
         for i, place in enumerate(places):
-            try:
-                rows.append(self._image(items[place]) if self.kind == "image" else items[place])
-            except Unreadable as error:
-                wrong[i] = str(error)
-                rows.append(self._zero(bucket))
+            row = items[place]
+            if self.kind == "image":
+                try:
+                    row = self._image(row)
+                except Unreadable as error:
+                    faults[i] = str(error)
+                    row = self._zero(bucket)
+            rows.append(row)
         try:
-            return self._run(rows, bucket), wrong
+            return self._run(rows, bucket), faults
         except Unreadable as error:
             if len(rows) == 1:
                 return np.full((1, self.width), np.nan), {0: str(error)}
-        parts = [self._batch(items, bucket, [place]) for place in places]  # one of them is to blame
-        return np.concatenate([values for values, _ in parts]), {
-            i: why[0] for i, (_, why) in enumerate(parts) if why
-        }
+        # one of the rows is to blame: each goes through the model alone
+        vectors = []
+        faults = {}
+        for i, place in enumerate(places):
+            vector, fault = self._batch(items, bucket, [place])
+            vectors.append(vector)
+            if fault:
+                faults[i] = fault[0]
+        return np.concatenate(vectors), faults
 
     def _zero(self, bucket: int) -> Any:
-        return (
-            ""
-            if self.kind == "text"
-            else np.zeros(self.shape if self.kind == "image" else bucket, self.dtype)
-        )
+        """Return a row of zeros, or an empty text."""
+        if self.kind == "text":
+            return ""
+        shape = self.shape if self.kind == "image" else (bucket,)
+        return np.zeros(shape, self.dtype)
 
     def _run(self, rows: Sequence[Any], bucket: int) -> np.ndarray:
-        """(rows, width) of the model's output; `Unreadable` where it takes not what it is given."""
-        session, size = session_of(self.model), self._rows(bucket)
+        """Return the vectors (rows, width) of the model's output.
+
+        Raises `Unreadable` where it takes not what it is given."""
+        session = session_of(self.model)
+        size = self._rows(bucket)
         if self.kind == "tokens":
             ids = np.full((size, bucket), self.settings["pad_id"], self.dtype)
             mask = np.zeros((size, bucket), self.dtype)
             mask[len(rows) :, 0] = 1  # a row without any token divides by 0
             for i, row in enumerate(rows):
-                ids[i, : len(row)], mask[i, : len(row)] = row[:bucket], 1
-            given = {MASK: mask, TYPES: np.zeros_like(ids)}
-            fed = {name: ids if not i else given[name] for i, name in enumerate(self.feeds)}
+                ids[i, : len(row)] = row[:bucket]
+                mask[i, : len(row)] = 1
+            inputs = {MASK: mask, TYPES: np.zeros_like(ids), self.feeds[0]: ids}
+            feeds = {name: inputs[name] for name in self.feeds}
         else:
             blank = [self._zero(bucket)] * (size - len(rows))
-            whole = np.array([*rows, *blank], self.dtype)
-            fed, mask = {self.feeds[0]: whole.reshape(size, *self.shape)}, np.ones((size, 1))
+            batch = np.array([*rows, *blank], self.dtype)
+            feeds = {self.feeds[0]: batch.reshape(size, *self.shape)}
+            mask = np.ones((size, 1))
         try:
-            (out,) = session.run([self.output], fed)
+            (output,) = session.run([self.output], feeds)
         except Exception as error:
-            raise Unreadable(f"the model refuses it ({_said(error)})") from None
-        return self._vectors(np.asarray(out), mask)[: len(rows)]
+            raise Unreadable(f"the model refuses it ({_message(error)})") from None
+        return self._vectors(np.asarray(output), mask)[: len(rows)]
 
-    def _vectors(self, out: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        if out.dtype.kind != "f" or out.shape[:1] != mask.shape[:1] or out.ndim > 4:
-            what = f"{out.dtype} of shape {list(out.shape)}"
+    def _vectors(self, output: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Return one vector a row, of an output that may have one a token or a place."""
+        is_batch = output.shape[:1] == mask.shape[:1]
+        if output.dtype.kind != "f" or not is_batch or output.ndim > 4:
             raise Unreadable(
-                f"its output {self.output!r} is {what}, where {len(mask)} vectors are expected"
+                f"its output {self.output!r} is {output.dtype} of shape {list(output.shape)}, "
+                f"where {len(mask)} vectors are expected"
             )
-        how = self.settings["pooling"]
-        if out.ndim == 3:  # a vector a token
-            mask = mask if mask.shape == out.shape[:2] else np.ones(out.shape[:2])
-            if how == "first":
-                return np.asarray(out[:, 0])
-            if how == "max":
-                return np.asarray(np.where(mask[:, :, None] > 0, out, -np.inf).max(axis=1))
-            total = np.where(mask[:, :, None] > 0, out, 0).sum(axis=1, dtype=np.float64)
+        pooling = self.settings["pooling"]
+        if output.ndim == 3:  # a vector a token
+            mask = mask if mask.shape == output.shape[:2] else np.ones(output.shape[:2])
+            if pooling == "first":
+                return np.asarray(output[:, 0])
+            is_token = mask[:, :, None] > 0
+            if pooling == "max":
+                return np.asarray(np.where(is_token, output, -np.inf).max(axis=1))
+            total = np.where(is_token, output, 0).sum(axis=1, dtype=np.float64)
             return np.asarray(total / mask.sum(axis=1, keepdims=True))
-        if out.ndim == 4:  # a number a place of an image
-            out = out.reshape(*out.shape[:2], -1)
-            return np.asarray(
-                out[:, :, 0]
-                if how == "first"
-                else out.max(axis=2)
-                if how == "max"
-                else out.mean(axis=2)
-            )
-        return out.reshape(len(mask), -1)
+        if output.ndim == 4:  # a number a place of an image
+            places = output.reshape(*output.shape[:2], -1)
+            if pooling == "first":
+                return np.asarray(places[:, :, 0])
+            if pooling == "max":
+                return np.asarray(places.max(axis=2))
+            return np.asarray(places.mean(axis=2))
+        return output.reshape(len(mask), -1)
 
     def _image(self, cell: Any) -> np.ndarray:
-        """The pixels of an image's file as the model takes them; `Unreadable` where it is none,
-        damaged or too large."""
+        """Return the pixels of an image's file as the model takes them.
+
+        Raises `Unreadable` where it is none, damaged or too large."""
         from PIL import Image, ImageOps
 
         if not isinstance(cell, bytes | bytearray):
             raise Unreadable(f"a {type(cell).__name__}, not the bytes of a file")
-        p, first = self.settings, self.shape[0] in (1, 3)
-        height, width = self.shape[1:] if first else self.shape[:2]
-        planes = self.shape[0] if first else self.shape[2]
-        picture, how = (
-            opened(bytes(cell), (width, height), p["max_pixels"]),
-            Image.Resampling.BILINEAR,
-        )
-        picture = picture if planes == 3 else picture.convert("L")
-        made = (
-            ImageOps.fit(picture, (width, height), how)
-            if p["resize"] == "crop"
-            else picture.resize((width, height), how)
-        )
-        pixels = np.asarray(made).reshape(height, width, planes)
+        p = self.settings
+        planes_first = self.shape[0] in (1, 3)
+        if planes_first:
+            planes, height, width = self.shape
+        else:
+            height, width, planes = self.shape
+        picture = opened(bytes(cell), (width, height), p["max_pixels"])
+        if planes != 3:
+            picture = picture.convert("L")
+        if p["resize"] == "crop":
+            picture = ImageOps.fit(picture, (width, height), Image.Resampling.BILINEAR)
+        else:
+            picture = picture.resize((width, height), Image.Resampling.BILINEAR)
+        pixels = np.asarray(picture).reshape(height, width, planes)
         if p["channels"] == "bgr":
             pixels = pixels[:, :, ::-1]
         if self.dtype != "uint8":
-            mean, deviation = (np.array(p[name], np.float32) for name in ("mean", "deviation"))
-            pixels = ((pixels.astype(np.float32) / np.float32(255) - mean) / deviation).astype(
-                self.dtype
-            )
-        return np.ascontiguousarray(pixels.transpose(2, 0, 1) if first else pixels)
+            mean = np.array(p["mean"], np.float32)
+            deviation = np.array(p["deviation"], np.float32)
+            shares = pixels.astype(np.float32) / np.float32(255)
+            pixels = ((shares - mean) / deviation).astype(self.dtype)
+        if planes_first:
+            pixels = pixels.transpose(2, 0, 1)
+        return np.ascontiguousarray(pixels)
+
+
+def _cores() -> int:
+    """Return the cores of this task, or of this process: so many batches are worked on at once."""
+    context = task_context()
+    return num_cores() if context is None else int(context.cpus())
 
 
 @cache
 def _threads(cores: int) -> ThreadPoolExecutor:
-    """The process' threads for batches, whichever rows these are of."""
+    """Return the process' threads for batches, whichever rows these are of."""
     return ThreadPoolExecutor(cores)
 
 
-def _kind(given: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]]:
-    """What rows an input takes, and the shape of one where it is fixed."""
-    shape = [size if isinstance(size, int) and size > 0 else None for size in given.shape]
-    numbers, rank = (
-        given.type in ("tensor(float)", "tensor(float16)", "tensor(double)", "tensor(uint8)"),
-        len(shape),
-    )
-    if numbers and rank == 4 and (shape[1] in (1, 3) or shape[3] in (1, 3)):
-        for part, none in (("mean", 0), ("deviation", 1)):
-            planes = shape[1] if shape[1] in (1, 3) else shape[3]
-            if len(settings[part]) not in (1, planes):
-                raise ParameterError(
-                    f"{setting(part)} has {len(settings[part])} numbers, the images have {planes} "
-                    "channels"
-                )
-            if given.type == "tensor(uint8)" and set(settings[part]) != {none}:
-                raise ParameterError(f"{name} takes pixels as bytes: leave {setting(part)} out")
-        size = settings["image_size"]
-        if size is None and None in shape[1:]:
-            raise ParameterError(
-                f"{name} leaves the size of its images open: set {setting('image_size')}, such as "
-                "224"
-            )
-        said = [size or 1 if each is None else each for each in shape[1:]]
-        fixed = said[1:] if shape[1] in (1, 3) else said[:2]
-        if size is not None and fixed != [size, size]:
-            raise ParameterError(
-                f"{name} takes images of {fixed[0]} × {fixed[1]}: leave {setting('image_size')} out"
-            )
-        return "image", tuple(said)
-    if given.type in ("tensor(int64)", "tensor(int32)") and rank == 2:
+# ---- what a model takes and gives ----
+
+
+def _dtype(rows: Any) -> str:
+    """Return the NumPy type of an input, such as "f" of tensor(float)."""
+    kind = rows.type.removeprefix("tensor(").removesuffix(")")
+    return {"float16": "e", "float": "f", "double": "d", "string": "O"}.get(kind, kind)
+
+
+def _kind(rows: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]]:
+    """Return what rows an input takes, and the shape of one where it is fixed."""
+    shape = [size if isinstance(size, int) and size > 0 else None for size in rows.shape]
+    rank = len(shape)
+    pixels = rows.type in ("tensor(float)", "tensor(float16)", "tensor(double)", "tensor(uint8)")
+    if pixels and rank == 4 and (shape[1] in (1, 3) or shape[3] in (1, 3)):
+        return "image", _image_shape(rows, shape[1:], settings, name)
+    if rows.type in ("tensor(int64)", "tensor(int32)") and rank == 2:
         return "tokens", () if shape[1] is None else (shape[1],)
-    if given.type == "tensor(string)" and (rank == 1 or (rank == 2 and shape[1] in (1, None))):
+    if rows.type == "tensor(string)" and (rank == 1 or (rank == 2 and shape[1] in (1, None))):
         return "text", (1,) * (rank - 1)
-    told = f"{given.type[7:-1]} of shape {list(given.shape)}"
-    raise ParameterError(f"{name}: input {given.name!r} is {told}; {TAKES}")
+    kind = f"{rows.type[7:-1]} of shape {list(rows.shape)}"
+    raise ParameterError(f"{name}: input {rows.name!r} is {kind}; {TAKES}")
+
+
+def _image_shape(
+    rows: Any, shape: list[int | None], settings: Values, name: str
+) -> tuple[int, ...]:
+    """Return the shape of an image, planes first or last, with the size that the settings give."""
+    planes_first = shape[0] in (1, 3)
+    planes = shape[0] if planes_first else shape[2]
+    for part, neutral in {"mean": 0, "deviation": 1}.items():
+        if len(settings[part]) not in (1, planes):
+            raise ParameterError(
+                f"{setting(part)} has {len(settings[part])} numbers, the images have {planes} "
+                "channels"
+            )
+        if rows.type == "tensor(uint8)" and set(settings[part]) != {neutral}:
+            raise ParameterError(f"{name} takes pixels as bytes: leave {setting(part)} out")
+    size = settings["image_size"]
+    if size is None and None in shape:
+        raise ParameterError(
+            f"{name} leaves the size of its images open: set {setting('image_size')}, such as 224"
+        )
+    fixed = [length or size or 1 for length in shape]
+    sides = fixed[1:] if planes_first else fixed[:2]
+    if size is not None and sides != [size, size]:
+        raise ParameterError(
+            f"{name} takes images of {sides[0]} × {sides[1]}: leave {setting('image_size')} out"
+        )
+    return tuple(fixed)
+
+
+def _check_inputs(rows: Any, others: Sequence[str], kind: str, batch_size: int, name: str) -> None:
+    """Raise `ParameterError` for inputs that nothing fills, or batches of another size."""
+    unknown = [other for other in others if kind != "tokens" or other not in (MASK, TYPES)]
+    if unknown:
+        raise ParameterError(
+            f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export "
+            "it without"
+        )
+    fixed = rows.shape[0]
+    if isinstance(fixed, int) and fixed > 0 and fixed != batch_size:
+        raise ParameterError(
+            f"{name}: the batch axis of input {rows.name!r} is fixed at {fixed}, not dynamic: set "
+            f"{setting('batch_size', fixed)}, or export the model with a dynamic batch axis"
+        )
+
+
+def _output(outputs: Sequence[str], settings: Values, name: str) -> str:
+    """Return the name of the output that is taken."""
+    output = settings["output"]
+    listed = ", ".join(outputs)[:200]
+    if output is None:
+        if len(outputs) > 1:
+            raise ParameterError(
+                f"{name} has the outputs {listed}: set {setting('output', outputs[0])}, or another"
+            )
+        return str(outputs[0])
+    if output not in outputs:
+        raise ParameterError(f"{name} has no output {output!r}; it has {listed}")
+    return str(output)
 
 
 class OnnxEncoder(Encoder):
@@ -508,10 +554,7 @@ class OnnxEncoder(Encoder):
     name, title = "onnx", "vectors of images, token ids or texts by an ONNX model"
     source = "the model's"
     needs = (("onnxruntime", "onnxruntime"),)
-    example = ("settings", 'model_path="means.onnx"'), ("width", "3"), ("made", f"""{PICTURE}
->>> import onnx.parser
->>> means = "means (float[N, 3, 8, 8] x) => (float[N, 3] y) {{ y = ReduceMean<axes=[2, 3], keepdims=0>(x) }}"
->>> onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 13]>' + means), "means.onnx")""")  # fmt: skip
+    example = (("settings", 'model_path="means.onnx"'), ("width", "3"), ("made", EXAMPLE))
     parameters = PARAMETERS
 
     def prepared(self, p: Values) -> Values:
@@ -531,8 +574,11 @@ class OnnxEncoder(Encoder):
     def state(self, p: Values) -> dict[str, Any] | None:
         return dict(p["encoding"].model.state())
 
-    def restored(self, p: Values, state: Mapping[str, Any], where: str) -> Values:
-        return {**super().prepared(p), "encoding": Encoding.of(OnnxModel.of_state(state, where), p)}
+    def restored(self, p: Values, state: Mapping[str, Any], source: str) -> Values:
+        return {
+            **super().prepared(p),
+            "encoding": Encoding.of(OnnxModel.of_state(state, source), p),
+        }
 
     def sent(self, p: Values, spark: Any) -> Values:
         return {**p, "encoding": replace(p["encoding"], model=sent(spark, p["encoding"].model))}

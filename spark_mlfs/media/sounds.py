@@ -1,5 +1,5 @@
 """Numbers of a sound without a model: how loud each band of pitch is and how much that changes, how
-bright and how noisy it is.
+bright and noisy it is.
 
 The sound (WAV, FLAC, OGG; the mean of its channels) is cut into windows of about ``window``
 seconds, a power of two of samples, half a window apart.
@@ -33,6 +33,10 @@ MAX_SAMPLES = Parameter(
     Integer(1),
     "a sound of more, all channels together, is not decoded: it becomes a row with a reason",
 )
+SOUND = """\
+>>> import io, numpy as np, soundfile
+>>> soundfile.write(file := io.BytesIO(), np.sin(np.arange(16000)), 16000, format="WAV")
+>>> content = file.getvalue()"""  # what examples encode
 
 
 class SoundFeatures(Encoder):
@@ -41,10 +45,7 @@ class SoundFeatures(Encoder):
     name, title = "sound", "log-mel bands, zero crossings and spectral centroid of a sound"
     source = 'Slaney, "Auditory toolbox", 1998'
     needs = (("soundfile", "soundfile"),)
-    example = ("width", "84"), ("made", """\
->>> import io, numpy as np, soundfile
->>> soundfile.write(file := io.BytesIO(), np.sin(np.arange(16000)), 16000, format="WAV")
->>> content = file.getvalue()""")  # fmt: skip
+    example = (("width", "84"), ("made", SOUND))
     parameters = (
         Parameter("bands", 40, Integer(1, 256), "bands of pitch"),
         Parameter("window", 0.046, Number(0.001, 10), "seconds of a window, about"),
@@ -57,8 +58,10 @@ class SoundFeatures(Encoder):
 
     def names(self, p: Values) -> list[str]:
         bands = [f"mel_{b}" for b in range(p["bands"])]
-        pairs = [f"{name}_{what}" for what in ("mean", "deviation") for name in bands]
-        return [*pairs, "zero_crossings", "centroid_mean", "centroid_deviation", "seconds"]
+        means = [f"{band}_mean" for band in bands]
+        deviations = [f"{band}_deviation" for band in bands]
+        others = ["zero_crossings", "centroid_mean", "centroid_deviation", "seconds"]
+        return [*means, *deviations, *others]
 
     def features(self, content: bytes, p: Values) -> np.ndarray:
         samples, rate = decoded(content, p["max_samples"])
@@ -129,9 +132,9 @@ def _refuse_cut(content: bytes) -> None:
         size = int.from_bytes(content[start + 4 : start + 8], "little")
         start += 8
         if name == b"data":
-            held = len(content) - start
-            if size not in UNKNOWN_SIZES and size > held:
-                raise Unreadable(f"cut short: {held} of {size} bytes of samples")
+            stored = len(content) - start
+            if size not in UNKNOWN_SIZES and size > stored:
+                raise Unreadable(f"cut short: {stored} of {size} bytes of samples")
             return
         start += size + size % 2
 

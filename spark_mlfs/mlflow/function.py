@@ -10,16 +10,24 @@ from .tagger import Steps, tags
 
 
 class Tagger(PythonModel):
-    """``predict`` gives ``tags`` and ``scores`` of the rows of a table; ``params`` may hold another
-    top_n or threshold."""
+    """A function whose ``predict`` gives ``tags`` and ``scores`` of the rows of a table.
+
+    ``params`` may hold another top_n or threshold."""
 
     def __init__(
         self, steps: Steps, top_n: int | None = None, threshold: float | None = None
     ) -> None:
-        self.steps, self.top_n, self.threshold = steps, top_n, threshold
+        self.steps = steps
+        self.top_n = top_n
+        self.threshold = threshold
 
-    def predict(self, context, model_input, params: dict[str, Any] | None = None):  # type: ignore[no-untyped-def]
-        given = {name: (params or {}).get(name) for name in ("top_n", "threshold")}
-        if set(given.values()) == {None}:  # MLflow gives those that a call leaves out as None
-            given = {"top_n": self.top_n, "threshold": self.threshold}
-        return tags(self.steps, model_input, **given)
+    def predict(  # type: ignore[no-untyped-def]
+        self, context, model_input, params: dict[str, Any] | None = None
+    ):
+        params = params or {}
+        top_n = params.get("top_n")
+        threshold = params.get("threshold")
+        if top_n is None and threshold is None:  # MLflow gives those that a call leaves out as None
+            top_n = self.top_n
+            threshold = self.threshold
+        return tags(self.steps, model_input, top_n, threshold)

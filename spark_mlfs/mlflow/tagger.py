@@ -1,5 +1,5 @@
-"""A selection and a classifier as NumPy alone: the tags of plain tables, to the bit those of
-Spark."""
+"""A selection and a classifier as NumPy alone, which gives plain tables the tags of Spark, to the
+bit."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ from ..kernels.missing import filled
 
 @dataclass
 class Steps:
-    """Stages of a tagger for rows of features x (n, d): columns are taken, extracted from, and a
-    classifier predicts.
+    """Stages of a tagger: columns of x (n, d) are taken, extracted from, and a classifier predicts.
 
-    `columns` are the names of the d features a table must have, None where they have none; `steps`
-    pairs of "take" and the places of columns, of "fill" and what stands for their missing values,
-    or of "extract" and (name, state); then the classifier's name and state, and the labels'
-    names."""
+    `width` is d, `columns` are the names of the features that a table must have, None where they
+    have none. `steps` are pairs of "take" and the places of columns, of "fill" and what stands for
+    their missing values, or of "extract" and (name, state); then come the classifier's name and
+    state, and the labels' names."""
 
     width: int
     columns: list[str] | None
@@ -42,10 +41,8 @@ class Steps:
 
     @staticmethod
     def of(pipeline: Any) -> Steps:
-        """The steps of a fitted pipeline. `ParameterError` where it has others."""
-        from ..ml.base import StateModel
-        from ..ml.learners import MultiLabelClassificationModel, MultiLabelExtractorModel
-        from ..ml.selectors import MultiLabelSelectorModel
+        """Return the steps of a fitted pipeline; `ParameterError` where it has others."""
+        from ..ml.learners import MultiLabelClassificationModel
         from ..scoring.stages import ColumnGatherer, stages_of
 
         stages = stages_of(pipeline) if hasattr(pipeline, "stages") else list(pipeline)
@@ -53,70 +50,32 @@ class Steps:
             raise ParameterError(
                 "a tagger ends with a classifier: fit one behind the selection, in one Pipeline"
             )
-        steps: list[tuple[str, Any]] = []
-        width, columns = 0, None
-        names: list[str] | None = None  # of the columns as they stand before a stage
+        path = _Path()
         for stage in stages:
             if isinstance(stage, ColumnGatherer):
-                if steps or names is not None:
-                    raise ParameterError(
-                        "columns are gathered first in a tagger; put the stage that gathers them "
-                        "in front"
-                    )
-                if stage.getOrDefault("categories"):
-                    told = (
-                        "a tagger without Spark takes no columns of texts or dates; log the "
-                        "pipeline with spark_mlfs.mlflow."
-                    )
-                    raise ParameterError(f"{told}log_model, which runs on Spark")
-                names = columns = stage.getInputCols()
-                width = len(names)
-                continue
-            if not isinstance(stage, MultiLabelSelectorModel | StateModel):
-                known = (
-                    "a tagger without Spark knows selections, extractors and classifiers of "
-                    "this library"
-                )
-                remedy = "log the pipeline with spark_mlfs.mlflow.log_model, which runs on Spark"
-                raise ParameterError(f"{known}, not {type(stage).__name__}; {remedy}")
-            own, named, fill = stage.featureNames, bool(stage.summary.get("named")), stage.fill()
-            if not width:
-                width, columns = len(own), own if named else None
-                names = columns
-            kept = np.array(
-                stage.selectedFeatures if hasattr(stage, "selectedFeatures") else range(len(own)),
-                np.int64,
-            )
-            places = (
-                _places([own[i] for i in kept], names)
-                if named and names not in (None, own)
-                else kept
-            )
-            if len(places) < len(own) or (places != np.arange(len(places))).any() or not steps:
-                steps.append(("take", places))
-            if fill is not None:
-                steps.append(("fill", fill[kept]))
-            if isinstance(stage, MultiLabelSelectorModel):
-                names = [own[i] for i in kept] if named else None
-            if isinstance(stage, MultiLabelExtractorModel):
-                steps.append(("extract", (stage.summary["extractor"], stage.state)))
-                names = stage.names
+                path.gather(stage)
+            else:
+                path.apply(stage)
         last = stages[-1]
-        return Steps(width, columns, steps, last.summary["classifier"], last.state, last.labelNames)
+        classifier = last.summary["classifier"]
+        return Steps(path.width, path.columns, path.steps, classifier, last.state, last.labelNames)
 
     def predict(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(labels (n, q) of 0 and 1, scores (n, q)) of the rows of a table. `DataError` for what it
-        lacks."""
+        """Return labels (n, q) of 0 and 1 and scores (n, q) of the rows of a table.
+
+        Raises `DataError` for what it lacks."""
         x, names, steps = self._features(table)
-        for what, how in steps:
-            if what == "take":
-                x, names = x[:, how], None if names is None else [names[i] for i in how]
-            elif what == "fill":
-                x = filled(x, how)
+        for kind, argument in steps:
+            if kind == "take":
+                x = x[:, argument]
+                names = None if names is None else [names[i] for i in argument]
+            elif kind == "fill":
+                x = filled(x, argument)
             else:
                 wrong_value(x, names)
-                name, state = how
-                x, names = EXTRACTORS.create(name).project(state, scaled(state, x)), None
+                name, state = argument
+                x = EXTRACTORS.create(name).project(state, scaled(state, x))
+                names = None
         wrong_value(x, names)
         if self._predictor is None:
             self._predictor = CLASSIFIERS.create(self.classifier).predictor(self.state)
@@ -124,8 +83,9 @@ class Steps:
         return labels, scores
 
     def _features(self, table: Any) -> tuple[Matrix, list[str] | None, list[tuple[str, Any]]]:
-        """Return the features of a table, their names, and the steps to come: of named columns
-        those that are needed."""
+        """Return the features of a table, their names, and the steps to come.
+
+        Of named columns they are those that are needed."""
         steps = self.steps
         if isinstance(table, pd.DataFrame):
             cells = table.iloc[:, 0] if table.shape[1] == 1 else ()
@@ -138,9 +98,10 @@ class Steps:
                         "each"
                     ) from None
             elif self.columns is not None and any(isinstance(name, str) for name in table.columns):
-                needed, steps = self.columns, self.steps
+                needed = self.columns
                 if steps and steps[0][0] == "take":
-                    needed, steps = [self.columns[i] for i in steps[0][1]], steps[1:]
+                    needed = [self.columns[i] for i in steps[0][1]]
+                    steps = steps[1:]
                 absent = [name for name in needed if name not in table.columns]
                 if absent:
                     raise DataError(
@@ -156,37 +117,101 @@ class Steps:
         return x.astype(np.float64), names, steps
 
     def __reduce__(self) -> tuple[Any, ...]:
-        held = pickle.dumps({**self.__dict__, "_predictor": None})
-        return _whole, (held, zlib.crc32(held))
+        content = pickle.dumps({**self.__dict__, "_predictor": None})
+        return _whole, (content, zlib.crc32(content))
 
 
-def _whole(held: bytes, checksum: int) -> Steps:
+def _whole(content: bytes, checksum: int) -> Steps:  # saved taggers know it by this name
     """Return the saved steps; raise `DataError` where they are damaged."""
-    if zlib.crc32(held) != checksum:
+    if zlib.crc32(content) != checksum:
         raise DataError(
             "the saved tagger is damaged (its checksum is not that of its content): log it again, "
             "or fetch it again"
         )
-    return Steps(**pickle.loads(held))
+    return Steps(**pickle.loads(content))
+
+
+class _Path:
+    """The columns of a table on their way through the stages of a pipeline.
+
+    `names` are those before the next stage, None where they have none."""
+
+    def __init__(self) -> None:
+        self.width = 0
+        self.columns: list[str] | None = None
+        self.names: list[str] | None = None
+        self.steps: list[tuple[str, Any]] = []
+
+    def gather(self, stage: Any) -> None:
+        """Begin with the columns that a stage gathers."""
+        if self.steps or self.names is not None:
+            raise ParameterError(
+                "columns are gathered first in a tagger; put the stage that gathers them in front"
+            )
+        if stage.getOrDefault("categories"):
+            raise ParameterError(
+                "a tagger without Spark takes no columns of texts or dates; log the pipeline with "
+                "spark_mlfs.mlflow.log_model, which runs on Spark"
+            )
+        columns: list[str] = stage.getInputCols()
+        self.columns = columns
+        self.names = columns
+        self.width = len(columns)
+
+    def apply(self, stage: Any) -> None:
+        """Add the steps of a selection, an extractor or a classifier."""
+        from ..ml.base import StateModel
+        from ..ml.learners import MultiLabelExtractorModel
+        from ..ml.selectors import MultiLabelSelectorModel
+
+        if not isinstance(stage, MultiLabelSelectorModel | StateModel):
+            raise ParameterError(
+                "a tagger without Spark knows selections, extractors and classifiers of this "
+                f"library, not {type(stage).__name__}; log the pipeline with "
+                "spark_mlfs.mlflow.log_model, which runs on Spark"
+            )
+        features = stage.featureNames
+        named = bool(stage.summary.get("named"))
+        if not self.width:
+            self.width = len(features)
+            self.columns = features if named else None
+            self.names = self.columns
+        selected = np.array(getattr(stage, "selectedFeatures", range(len(features))), np.int64)
+        selected_names = [features[i] for i in selected]
+        places = selected
+        if named and self.names is not None and self.names != features:
+            places = _places(selected_names, self.names)
+        unchanged = np.array_equal(places, np.arange(len(features)))
+        if not unchanged or not self.steps:
+            self.steps.append(("take", places))
+        fill = stage.fill()
+        if fill is not None:
+            self.steps.append(("fill", fill[selected]))
+        if isinstance(stage, MultiLabelSelectorModel):
+            self.names = selected_names if named else None
+        if isinstance(stage, MultiLabelExtractorModel):
+            self.steps.append(("extract", (stage.summary["extractor"], stage.state)))
+            self.names = stage.names
 
 
 def _places(trained: list[str], names: list[str]) -> np.ndarray:
-    where = {name: i for i, name in enumerate(names)}
-    absent = [name for name in trained if name not in where]
+    """Return the places of the columns that a stage was fitted on."""
+    place = {name: i for i, name in enumerate(names)}
+    absent = [name for name in trained if name not in place]
     if absent:
         raise ParameterError(
             f"a stage was fitted on {absent[0]!r}, which the stage before it does not give"
         )
-    return np.array([where[name] for name in trained], np.int64)
+    return np.array([place[name] for name in trained], np.int64)
 
 
 def tags(steps: Steps, table: Any, top_n: int | None, threshold: float | None) -> pd.DataFrame:
-    """A frame of ``tags`` and ``scores``, a row a row."""
+    """Return a frame of ``tags`` and ``scores``, a row a row."""
     check_choice(top_n, threshold, len(steps.labels))
-    chosen, scores, counts = best_labels(*steps.predict(table), top_n, threshold)
+    labels, scores, counts = best_labels(*steps.predict(table), top_n, threshold)
+    names = [steps.labels[i] for i in labels]
     ends = np.cumsum(counts)
-    rows = list(zip(ends - counts, ends, strict=True))
-    names = [steps.labels[i] for i in chosen]
+    rows = [slice(start, end) for start, end in zip(ends - counts, ends, strict=True)]
     return pd.DataFrame(
-        {"tags": [names[a:z] for a, z in rows], "scores": [scores[a:z].tolist() for a, z in rows]}
+        {"tags": [names[row] for row in rows], "scores": [scores[row].tolist() for row in rows]}
     )

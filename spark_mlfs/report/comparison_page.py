@@ -43,7 +43,8 @@ from .figures import (
 
 FEW = 4  # data sets below which a test has no verdict
 MOST_LABELS = 40
-FIGURES, TABLES = ("pdf", "svg", "png"), ("latex",)
+FIGURES = ("pdf", "svg", "png")
+TABLES = ("latex",)
 MARKERS = "os^vD*X"  # as `figures.MARKS`
 STROKES = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4.0)}
 
@@ -106,8 +107,12 @@ class ComparisonView:
 
     def verdict(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the findings by each classifier that has some."""
-        findings = {name: self._findings(self.summary(name)) for name in self.classifiers}
-        return [(name, found) for name, found in findings.items() if any(found.values())]
+        verdict = []
+        for classifier in self.classifiers:
+            findings = self._findings(self.summary(classifier))
+            if any(findings.values()):
+                verdict.append((classifier, findings))
+        return verdict
 
     def _findings(self, summary: tables.Summary) -> dict[str, Any]:
         """Return the values of comparison_verdict.html.j2.
@@ -189,8 +194,9 @@ class ComparisonView:
             theirs = rows.set_index(["data", "method"])["value"]
             lines = []
             for name in names:
-                pairs = [(theirs.get((d, name), float("nan")), ours.loc[d, name]) for d in sets]
-                lines.append((name, pairs))
+                published_values = [theirs.get((data, name), float("nan")) for data in sets]
+                pairs = zip(published_values, ours[name], strict=True)
+                lines.append((name, list(pairs)))
             heads = ["", *sets] if sets else []
             yield self.titled(kind, metric) | {"heads": heads, "rows": lines}
 
@@ -222,7 +228,8 @@ class ComparisonView:
                 index="features", columns="method", values=["stability", "low", "high"]
             )
             values = by_method["stability"]
-            series, bands = {}, {}
+            series = {}
+            bands = {}
             for method in self.methods:
                 if method in values:
                     series[method] = values[method].to_numpy()
@@ -407,7 +414,8 @@ def cd_diagram(outcome: Outcome, classifier: str) -> Any:
         if kind_or_method in STROKES:
             colour, width = STROKES[kind_or_method]
         else:
-            colour, width = _colour(outcome.methods.index(kind_or_method)), 1.4
+            colour = _colour(outcome.methods.index(kind_or_method))
+            width = 1.4
         coordinates = zip(*corners, strict=True)
         style = {"color": colour, "linewidth": 0.75 * width}
         axes.plot(*coordinates, **style, solid_capstyle="round", clip_on=False)

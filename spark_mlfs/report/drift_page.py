@@ -145,7 +145,8 @@ class DriftView:
         """Return the features that changed or shifted, most first.
 
         Each is as in the window where it did most, with the window since which it does."""
-        table, pairs = self.drift.features, self.drift.pairs
+        table = self.drift.features
+        pairs = self.drift.pairs
         if "window" not in table:
             table = table.assign(window=self.drift.windows[-1])
             pairs = pairs.assign(window=self.drift.windows[-1])
@@ -190,7 +191,8 @@ class DriftView:
         if len(windows) < 3:
             return []
         later = range(2, len(windows) + 1)
-        relation = {name: _strength(self.p[:, i]).tolist() for name, i in self.columns.items()}
+        strengths = _strength(self.p)
+        relation = {name: strengths[:, i].tolist() for name, i in self.columns.items()}
         shift = {name: self.psi[:, i].tolist() for name, i in self.columns.items()}
         plots = [
             lines("change of the relation, −log₁₀ p", later, relation, self.places, "window"),
@@ -223,7 +225,8 @@ class DriftView:
 
     def _overlaps(self) -> Plot | None:
         """Return the shares of the best features that stay, over the later windows."""
-        stability, windows = self.drift.stability, self.drift.windows
+        stability = self.drift.stability
+        windows = self.drift.windows
         by_window = stability[stability["window"] != "all"]
         table = by_window.pivot(index="window", columns="features", values="overlap")
         overlaps = {str(count): table.loc[windows[1:], count].tolist() for count in table.columns}

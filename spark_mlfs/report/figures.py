@@ -240,7 +240,8 @@ def _colour(index: int) -> str:
 
 def _range(values: Sequence[float], margin: float) -> tuple[float, float]:
     """Return the least and the largest value, with some room."""
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     room = margin * (high - low) or abs(high) * 0.05 or 0.5
     return low - room, high + room
 
@@ -259,12 +260,13 @@ def lines(
     `level` is a dashed line, all features; `spread` has (low, high) bands."""
     spread = spread or {}
     edges = [edge for band in spread.values() for edge in band]
-    values = [value for row in (*series.values(), *edges) for value in row if not math.isnan(value)]
+    values = [y for line in (*series.values(), *edges) for y in line if not math.isnan(y)]
     if level is not None and not math.isnan(level):
         values.append(level)
     if not values or not len(across):
         return None
-    first, last = min(across), max(across)
+    first = min(across)
+    last = max(across)
     plot = Plot(title, x_title, (first, last), _range(values, 0.06), 2)
     if last > first:
         plot.axis([tick for tick in ticks(first, last, 5) if first <= tick <= last])
@@ -288,7 +290,8 @@ def lines(
             tooltip = name if single else ""
             plot.points.append((f"mk {kind}", plot.position(x, y), tooltip, mark(place), "", ""))
         if not single:
-            start, end = number(points[0][1]), number(points[-1][1])
+            start = number(points[0][1])
+            end = number(points[-1][1])
             tooltip = f"{name}: {start} at {number(first)}, {end} at {number(last)}"
             plot.shape("polyline", f"series {kind}", points, tooltip)
     return plot
@@ -338,7 +341,8 @@ def scatter(
 
 # pixels of the narrowest plot, of its text and points
 WIDTH, HEIGHT = 210.0, 210.0
-LETTER, LINE, DOT = 6.6, 15.0, 8.0
+LETTER, LINE = 6.6, 15.0
+DOT = 8.0
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
@@ -398,12 +402,14 @@ def critical_differences(
     ranks = np.asarray(ranks, float)
     k = len(ranks)
     half = (k + 1) // 2
-    left, right, top, width = 150.0, 150.0, 46.0, 760.0
+    left, right = 150.0, 150.0
+    top, width = 46.0, 760.0
 
     def x(rank: float) -> float:
         return left + (width - left - right) * (rank - 1) / max(k - 1, 1e-9)
 
-    start, end = x(1), min(x(1 + nemenyi), width - 6)
+    start = x(1)
+    end = min(x(1 + nemenyi), width - 6)
     strokes: list[Stroke] = [
         ("axis", [(left, top), (width - right, top)]),
         ("cd", [(start, 11), (start, 21)]),
@@ -423,7 +429,8 @@ def critical_differences(
         strokes.append(("same", [(x(best) - 4, y), (x(worst) + 4, y)]))
     below_bars = top + 12 + 9 * len(groups)
     for position, method in enumerate(np.argsort(ranks, kind="stable")):
-        name, rank = names[method], ranks[method]
+        name = names[method]
+        rank = ranks[method]
         # the better half is named on the left, downwards, the others on the right, upwards
         if position < half:
             y = below_bars + 22 * position + 8
@@ -445,7 +452,8 @@ def heat(title: str, table: pd.DataFrame, larger: bool) -> dict[str, Any] | None
     known = values[np.isfinite(values)]
     if not known.size:
         return None
-    low, high = float(known.min()), float(known.max())
+    low = float(known.min())
+    high = float(known.max())
     shares = np.ones_like(values)
     if high > low:
         shares = (values - low) / (high - low)

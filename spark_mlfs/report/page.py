@@ -142,7 +142,8 @@ def _held_out(ranking: pd.DataFrame, kept: int) -> Plot | None:
 
 def _cut(evidence: Evidence, kept: int) -> Plot | None:
     """Return the evidence of the selection rule by feature, in its order, with its cut."""
-    mode, level = evidence.rule.mode, evidence.rule.level
+    mode = evidence.rule.mode
+    level = evidence.rule.level
     values = evidence.columns[COLUMNS[mode]]
     values = np.sort(values[~np.isnan(values)])
     near = max(2 * kept, 20)
@@ -204,7 +205,8 @@ def _constraints(result: Result) -> dict[str, Any] | None:
     resolved = result.request.resolved
     if resolved is None:
         return None
-    named, joint = resolved.named(result.feature_names), result.scores.joint
+    named = resolved.named(result.feature_names)
+    joint = result.scores.joint
     pairs: list[tuple[str, str]] = [
         (key, shortlist(named[key], MOST_NAMES)) for key in ("include", "exclude") if key in named
     ]
@@ -246,7 +248,8 @@ def feature_rows(result: Result, kept: int) -> list[Any]:
 
 def candidate_rows(result: Result) -> list[Any]:
     """Return the features that are not included, the largest gain given the included first."""
-    resolved, ranking = result.request.resolved, result.ranking
+    resolved = result.request.resolved
+    ranking = result.ranking
     if resolved is None or "gain" not in ranking:
         return []
     free = ranking[~ranking["index"].isin(resolved.include) & ranking["gain"].notna()]
@@ -258,12 +261,15 @@ def purchase_rows(result: Result) -> list[tuple[str, float, float]]:
     """Return the purchases in order: name of the feature or group, cost and gain so far.
 
     The cost has that of the included features in it."""
-    path, resolved = result.scores.budget_path or result.scores.path, result.request.resolved
+    path = result.scores.budget_path or result.scores.path
+    resolved = result.request.resolved
     if path is None or resolved is None or resolved.costs is None:
         return []
     group_of = {f: name for name, members in resolved.groups.items() for f in members}
     cost = float(resolved.costs[list(resolved.include)].sum())
-    names, costs, gains = [], [cost], []
+    names = []
+    costs = [cost]
+    gains = []
     for picked, price, gain in path.purchases:
         last = int(result.profile.varying[path.picks[picked - 1]])
         names.append(group_of.get(last, result.feature_names[last]))
@@ -339,13 +345,14 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
         "faint": [result.label_names[i] for i in faint],
         "growth": _growth(portrait) if several else None,
         "by_label": _by_label(result, portrait, listed),
-        "alike": _alike(portrait, listed) if several else None,
+        "alike": _similarities(portrait, listed) if several else None,
         "limits": limits,
     }
 
 
 def _growth(portrait: Portrait) -> Plot | None:
-    values, spread = 100 * portrait.explained, 100 * portrait.spread
+    values = 100 * portrait.explained
+    spread = 100 * portrait.spread
     return curve(
         list(values),
         "picks",
@@ -374,7 +381,7 @@ def _by_label(result: Result, portrait: Portrait, names: Sequence[str]) -> dict[
     return {"heads": list(range(1, len(names) + 1)), "lines": lines, "top": top}
 
 
-def _alike(portrait: Portrait, names: Sequence[str]) -> dict[str, Any]:
+def _similarities(portrait: Portrait, names: Sequence[str]) -> dict[str, Any]:
     """Return a line a pick: its name and its correlation with each other."""
     r = portrait.redundancy[: len(names), : len(names)]
     order = clustered(r)
