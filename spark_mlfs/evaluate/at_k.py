@@ -117,7 +117,8 @@ class SumsAtK:
         low = self.values[..., 1]
         totals = (high * (1 << _HALF) + low) / (1 << _UNIT)
         metrics = {}
-        for (sums, names), kind, k in product(zip(totals, NAMES, strict=False), range(2), at):
+        named_totals = zip(totals, NAMES, strict=False)
+        for (sums, names), kind, k in product(named_totals, range(2), at):
             name = names[kind]
             reached, best = sums[:, kind, k - 1]
             divisor = self.rows if kind else self.rows * k  # precision is a mean over k, too

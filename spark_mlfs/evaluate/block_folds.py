@@ -67,7 +67,8 @@ def labels_of_blocks(
     label_lists = frame.mapInArrow(partial(_label_lists, read), "state binary")
     states = [decode(bytes(row.state)) for row in collected(label_lists)]
     if q is None:
-        q = 1 + max((int(state["indices"].max(initial=-1)) for state in states), default=-1)
+        largest = [int(state["indices"].max(initial=-1)) for state in states]
+        q = 1 + max(largest, default=-1)
     ids = np.concatenate([state["ids"] for state in states])
     return ids, sp.vstack([_indicators(state, q) for state in states], format="csr")
 
@@ -80,8 +81,10 @@ def _label_lists(read: Read, batches: Batches) -> Batches:
 
 
 def _indicators(state: State, q: int) -> sp.csr_matrix:
-    ones = np.ones(len(state["indices"]), np.int8)
-    return sp.csr_matrix((ones, state["indices"], state["indptr"]), shape=(len(state["ids"]), q))
+    indices = state["indices"]
+    ones = np.ones(len(indices), np.int8)
+    shape = (len(state["ids"]), q)
+    return sp.csr_matrix((ones, indices, state["indptr"]), shape=shape)
 
 
 # ---- the folds of each labelset ----

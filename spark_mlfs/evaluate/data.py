@@ -37,7 +37,9 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     path: Any = data.path  # None where the rows are generated
     train = read.load(session, path, data.format or "", **data.options)
     if data.test_path is None:
-        return (train if data.rows is None else sampled(train, data.rows, seed, ID)), None
+        if data.rows is not None:
+            train = sampled(train, data.rows, seed, ID)
+        return train, None
     # test rows may lack a category: columns go by those of the training rows
     categories = categories_of(train, FEATURES)
     options = {**data.options, CATEGORIES: categories} if categories else data.options
@@ -118,16 +120,22 @@ def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
             "the options"
         )
     if not isinstance(frame, LocalFrame):
-        return frame.orderBy(F.xxhash64(F.col(row_id), F.lit(seed)), row_id).limit(rows)
-    ids_of_parts = list(frame.map_parts(lambda batches: [_ids(batch, row_id) for batch in batches]))
-    ids = np.concatenate([np.zeros(0, np.int64), *(ids for part in ids_of_parts for ids in part)])
+        hash_of_id = F.xxhash64(F.col(row_id), F.lit(seed))
+        return frame.orderBy(hash_of_id, row_id).limit(rows)
+    ids_of_parts = list(frame.map_parts(partial(_ids_of_part, row_id)))
+    ids = np.concatenate([np.zeros(0, np.int64), *ids_of_parts])
+    order = np.lexsort((ids, _spark_hashes(ids, seed)))
     mask = np.zeros(len(ids), bool)
-    mask[np.lexsort((ids, _spark_hashes(ids, seed)))[:rows]] = True
-    edges = np.cumsum([0, *(sum(map(len, part)) for part in ids_of_parts)])
+    mask[order[:rows]] = True
+    edges = np.cumsum([0, *map(len, ids_of_parts)])
     masks = [mask[start:stop] for start, stop in pairwise(edges)]
     parts = [partial(_filtered, *pair) for pair in zip(masks, frame.parts, strict=True)]
     size = frame.bytes * int(mask.sum()) // max(1, len(ids))
     return replace(frame, parts=parts, sizes={"rows": size})
+
+
+def _ids_of_part(row_id: str, batches: Batches) -> np.ndarray:
+    return np.concatenate([np.zeros(0, np.int64), *(_ids(batch, row_id) for batch in batches)])
 
 
 def _spark_hashes(ids: np.ndarray, seed: int) -> np.ndarray:

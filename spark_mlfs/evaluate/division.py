@@ -96,7 +96,8 @@ def _split_frame(frame: DataFrame, protocol: Protocol, labels: str, row_id: str)
     folds: Sequence[Hashed | Listed] = protocol.hashed_folds()
     if few:
         with worker_errors():
-            collected = np.array([row[0] for row in frame.select(ids).collect()], np.int64)
+            rows = frame.select(ids).collect()
+        collected = np.array([row[0] for row in rows], np.int64)
         no_labels = sp.csr_matrix((len(collected), 1))
         folds = protocol.listed_folds(collected, no_labels)
     return _sides_by_id(frame, ids, protocol.named(folds))

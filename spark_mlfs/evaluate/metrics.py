@@ -123,7 +123,7 @@ class Sums:
         n, q = t.shape
         step = max(1, CELLS // q)
         parts = (slice(start, start + step) for start in range(0, max(n, 1), step))
-        total = added(_sums(dense(t[p]), dense(z[p]), dense(s[p]), kind) for p in parts)
+        total = added(_sums(t[part], z[part], s[part], kind) for part in parts)
         assert total is not None
         return total
 
@@ -259,11 +259,11 @@ def _fixed(shares: np.ndarray) -> np.ndarray:
     return np.array([high.sum(), low.sum()], np.int64)
 
 
-def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: str) -> Sums:
-    """Sum up dense matrices (n, q): t of true labels, z of predicted ones, s of scores."""
-    t = _binary(truth, "true")
-    z = _binary(predicted, "predicted")
-    s = np.asarray(scores, np.float64)
+def _sums(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str) -> Sums:
+    """Sum up some rows: t (n, q) of true labels, z of predicted ones, s of scores."""
+    t = _binary(dense(truth), "true")
+    z = _binary(dense(predicted), "predicted")
+    s = np.asarray(dense(scores), np.float64)
     if not np.isfinite(s).all():
         raise DataError("a score is not a finite number; look at what the classifier gave")
     q = t.shape[1]
@@ -274,11 +274,13 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
         z = z[ranked]
         size = size[ranked]
         s = z.astype(np.float64)
-    true_positives = (t & z).sum(axis=0)
-    labels = np.stack([true_positives, z.sum(axis=0), t.sum(axis=0)]).astype(np.int64)
+    by_label = [(t & z).sum(axis=0), z.sum(axis=0), t.sum(axis=0)]
+    labels = np.stack(by_label).astype(np.int64)
     n = len(t)
     if not n:
-        return Sums(np.zeros(6, np.int64), np.zeros((2, 2), np.int64), labels, kind)
+        no_counts = np.zeros(6, np.int64)
+        no_shares = np.zeros((2, 2), np.int64)
+        return Sums(no_counts, no_shares, labels, kind)
     ranks = LabelRanks.of(t, s)
     if kind == "msfs-2022":
         reversed_pairs = _below_best_irrelevant(t, s)
@@ -317,8 +319,9 @@ def _depth_of_ascending_sort(t: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Return how far down (n,) the last relevant label is, of a tie the smaller index."""
     n, q = t.shape
     order = np.argsort(s, axis=1, kind="stable")
+    ascending = np.broadcast_to(np.arange(q), (n, q))
     position = np.empty((n, q), np.int64)
-    np.put_along_axis(position, order, np.broadcast_to(np.arange(q), (n, q)), axis=1)
+    np.put_along_axis(position, order, ascending, axis=1)
     return np.asarray(q - 1 - np.where(t, position, q).min(axis=1))
 
 
@@ -448,7 +451,8 @@ def _matrix(column: pa.Array, vectors: bool, name: str) -> sp.csr_matrix:
             raise DataError(
                 f"the vectors in {name!r} have different sizes; each must have one entry a label"
             ) from None
-        starts = np.concatenate([[0], np.bincount(rows, minlength=len(column)).cumsum()])
+        counts = np.bincount(rows, minlength=len(column))
+        starts = np.concatenate([[0], counts.cumsum()])
         return sp.csr_matrix((values, entries, starts), (len(column), width))
     starts = np.asarray(column.offsets, np.int64) - column.offsets[0].as_py()
     lengths = np.diff(starts)

@@ -86,7 +86,8 @@ def friedman(values: ArrayLike, larger_is_better: bool = True) -> Friedman:
         ties += float((t**3 - t).sum())
     correction = 1 - ties / (n * k * (k * k - 1))
     sums = r.sum(axis=0)
-    excess = 12 / (k * n * (k + 1)) * float(sums @ sums) - 3 * n * (k + 1)
+    squares = float(sums @ sums)
+    excess = 12 / (k * n * (k + 1)) * squares - 3 * n * (k + 1)
     chi2 = max(0.0, excess) / correction if correction > 1e-12 else 0.0
     residual = n * (k - 1) - chi2
     f = (n - 1) * chi2 / residual if residual > 1e-9 * n * k else math.inf
@@ -214,7 +215,8 @@ def wilcoxon_holm(
         wins = int((gain > 0).sum())
         losses = int((gain < 0).sum())
         ties = int((gain == 0).sum())
-        lines.append((names[a], names[b], wins, losses, ties, float(statistic), float(p)))
+        counts = (wins, losses, ties)
+        lines.append((names[a], names[b], *counts, float(statistic), float(p)))
     pairwise = pd.DataFrame(
         lines, columns=["first", "second", "wins", "losses", "ties", "statistic", "p"]
     )

@@ -87,11 +87,13 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     if not chance > 0:
         nan = float("nan")
         return Stability(nan, nan, nan, nan, m, d, mean)
-    value = 1 - m / (m - 1) * float((p * (1 - p)).mean()) / chance
+    spread = float((p * (1 - p)).mean())
+    value = 1 - m / (m - 1) * spread / chance
     weight = 2 * sizes * mean / d**2 - sizes / d - mean / d + 1
     phi = z @ p / d - sizes * mean / d**2 + value / 2 * weight
     phi /= chance
-    variance = 4 / m**2 * float(((phi - phi.mean()) ** 2).sum())
+    deviations = phi - phi.mean()
+    variance = 4 / m**2 * float((deviations**2).sum())
     half = -float(special.ndtri(alpha / 2)) * variance**0.5
     return Stability(value, value - half, value + half, variance, m, d, mean)
 

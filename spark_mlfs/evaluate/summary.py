@@ -79,7 +79,9 @@ def best(summary: Summary, metric: str) -> pd.DataFrame:
     All features are left out; where all entries are equal none is marked."""
     table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").round(4)
     top = table.max(axis=1) if LARGER[metric] else table.min(axis=1)
-    top[(table.shape[1] > 1) & (table.nunique(axis=1) < 2)] = np.nan
+    all_equal = table.nunique(axis=1) < 2
+    if table.shape[1] > 1:
+        top[all_equal] = np.nan
     return table.eq(top, axis=0).reindex(columns=summary.mean.columns, fill_value=False)
 
 

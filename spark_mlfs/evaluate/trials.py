@@ -225,7 +225,8 @@ def evaluated(
     classifier = CLASSIFIERS.create(spec.name)
     state = classifier.fit(train.engine(varying), spec.parameters)
     fitted = time.perf_counter()
-    (sums,) = test.engine().run(PredictionSums(classifier.predictor(state), kinds), keep=False)
+    statistic = PredictionSums(classifier.predictor(state), kinds)
+    (sums,) = test.engine().run(statistic, keep=False)
     return sums, fitted - started, time.perf_counter() - fitted
 
 
@@ -436,7 +437,8 @@ def choose(
 def _inner_metric(
     train: RowSet, test: RowSet, features: np.ndarray, design: Design, choosing: Choose
 ) -> float:
-    (sums,), _, _ = evaluated(train, test, features, design.classifiers[0], (choosing.metrics,))
+    kinds = (choosing.metrics,)
+    (sums,), _, _ = evaluated(train, test, features, design.classifiers[0], kinds)
     return sums.metrics()[choosing.metric]
 
 

@@ -38,7 +38,8 @@ def image(rng: np.random.Generator) -> tuple[bytes, list[str]]:
         "noise": rng.integers(0, 2, (PIXELS, PIXELS)),
     }[texture]
     grey = np.where(bright > 0, light, dark) + rng.normal(0, 4, (PIXELS, PIXELS))
-    picture = Image.fromarray(np.repeat(grey.clip(0, 255).astype(np.uint8)[..., None], 3, axis=2))
+    pixels = grey.clip(0, 255).astype(np.uint8)
+    picture = Image.fromarray(np.repeat(pixels[..., None], 3, axis=2))
     pen = ImageDraw.Draw(picture)
     tags = {texture}
     for shape in rng.choice(SHAPES, 1 + int(rng.random() < 0.4), replace=False):
@@ -51,7 +52,8 @@ def image(rng: np.random.Generator) -> tuple[bytes, list[str]]:
         elif shape == "square":
             pen.rectangle(box, fill=colour)
         else:
-            pen.polygon([(x, y - size), (x - size, y + size), (x + size, y + size)], fill=colour)
+            corners = [(x, y - size), (x - size, y + size), (x + size, y + size)]
+            pen.polygon(corners, fill=colour)
         tags.add(str(shape))
     file = io.BytesIO()
     picture.save(file, "PNG")

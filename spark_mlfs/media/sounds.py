@@ -74,7 +74,8 @@ class SoundFeatures(Encoder):
             bands.append(_decibels(power @ filters))
             magnitude = np.sqrt(power)
             total = magnitude.sum(axis=1)
-            centroids.append((magnitude * hertz).sum(axis=1) / np.where(total > 0, total, 1))
+            weighted = (magnitude * hertz).sum(axis=1)
+            centroids.append(weighted / np.where(total > 0, total, 1))
         decibels = np.concatenate(bands)
         centroid = np.concatenate(centroids)
         negative = np.signbit(samples)
@@ -171,7 +172,8 @@ def mel_filters(rate: int, size: int, bands: int, max_hertz: float) -> sp.csc_ar
     top = min(max_hertz, rate / 2)
     mel = top / step if top < 1000 else 15 + np.log(top / 1000) / log_step
     mels = np.linspace(0, mel, bands + 2)
-    edges = np.where(mels < 15, mels * step, 1000 * np.exp(log_step * (mels - 15)))
+    logarithmic = 1000 * np.exp(log_step * (mels - 15))
+    edges = np.where(mels < 15, mels * step, logarithmic)
     hertz = np.fft.rfftfreq(size, 1 / rate)
     low = edges[:-2, None]
     middle = edges[1:-1, None]

@@ -212,6 +212,6 @@ def tags(steps: Steps, table: Any, top_n: int | None, threshold: float | None) -
     names = [steps.labels[i] for i in labels]
     ends = np.cumsum(counts)
     rows = [slice(start, end) for start, end in zip(ends - counts, ends, strict=True)]
-    return pd.DataFrame(
-        {"tags": [names[row] for row in rows], "scores": [scores[row].tolist() for row in rows]}
-    )
+    tags_of_rows = [names[row] for row in rows]
+    scores_of_rows = [scores[row].tolist() for row in rows]
+    return pd.DataFrame({"tags": tags_of_rows, "scores": scores_of_rows})

@@ -148,7 +148,10 @@ class ComparisonView:
         table.columns = list(map(tables.metric_title, ranks["metric"], ranks["metrics"]))
         table["mean"] = table.mean(axis=1)
         best = table.round(6).eq(table.round(6).min())
-        rows = [(name, list(zip(table.loc[name], best.loc[name], strict=True))) for name in names]
+        rows = []
+        for name in names:
+            cells = zip(table.loc[name], best.loc[name], strict=True)
+            rows.append((name, list(cells)))
         tests: dict[str, Any] = {"heads": ["", *table.columns], "ranks": rows}
         tests |= {"refused": None, "test": None}
         test = tables.test_of(self.summary(self.classifier), self.metric)
@@ -257,8 +260,8 @@ class ComparisonView:
         for (data, method, parameters), rows in groups:
             sizes = sorted({str(size) for size in rows["size"] if size is not None})
             text = parameters.translate(without_signs)
-            line = (data, method, text, ", ".join(sizes), len(rows), seconds[(data, method)])
-            chosen.append(line)
+            spent = seconds[(data, method)]
+            chosen.append((data, method, text, ", ".join(sizes), len(rows), spent))
         title = tables.metric_title(choose.metric, choose.metrics)
         return {"chosen": chosen, "by": title, "heats": heats}
 
@@ -296,7 +299,8 @@ class ComparisonView:
             title += f" (the {MOST_LABELS} rarest)"
         lines = []
         for _, row in wide.iterrows():
-            lines.append((row["label"], int(row["actual"]), [row[name] for name in names]))
+            values = [row[name] for name in names]
+            lines.append((row["label"], int(row["actual"]), values))
         return title, ["label", "test rows", *names], lines
 
     def run(self) -> list[tuple[str, list[float]]]:
@@ -312,8 +316,9 @@ class ComparisonView:
             axis=1,
         ).fillna(0.0)
         seconds = spent.to_numpy()
-        lines = [*zip(spent.index, seconds, strict=True), ("all", seconds.sum(axis=0))]
-        return [(name, [*line, sum(line)]) for name, line in lines]
+        names = [*spent.index, "all"]
+        rows = [*seconds, seconds.sum(axis=0)]
+        return [(name, [*row, sum(row)]) for name, row in zip(names, rows, strict=True)]
 
 
 def _best_ranked(test: tables.Test) -> dict[str, Any]:
@@ -408,7 +413,9 @@ def cd_diagram(outcome: Outcome, classifier: str) -> Any:
         )
     drawing = _diagram(test)
     figure = Figure(figsize=(drawing.width / 96, drawing.height / 96))
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, drawing.width)
+    axes.set_ylim(drawing.height, 0)
     axes.axis("off")
     for kind_or_method, corners in drawing.strokes:
         if kind_or_method in STROKES:

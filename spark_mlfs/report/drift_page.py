@@ -211,8 +211,10 @@ class DriftView:
 
     def _ranks(self) -> Plot | None:
         """Return the ranks over the windows, the smallest on top."""
-        ranks = [dict(zip(r["name"], r["rank"], strict=True)) for r in self.drift.rankings]
-        heights = {name: [-float(rank.get(name, np.nan)) for rank in ranks] for name in self.top}
+        ranks = [ranking.set_index("name")["rank"] for ranking in self.drift.rankings]
+        heights = {}
+        for name in self.top:
+            heights[name] = [-float(rank.get(name, np.nan)) for rank in ranks]
         numbers = range(1, len(self.drift.windows) + 1)
         plot = lines(f"rank by {self.drift.method}", numbers, heights, self.places, "window")
         if plot is not None:  # without the sign that put them upside down
@@ -229,7 +231,8 @@ class DriftView:
         windows = self.drift.windows
         by_window = stability[stability["window"] != "all"]
         table = by_window.pivot(index="window", columns="features", values="overlap")
-        overlaps = {str(count): table.loc[windows[1:], count].tolist() for count in table.columns}
+        table = table.loc[windows[1:]]
+        overlaps = {str(count): table[count].tolist() for count in table.columns}
         places = {count: i for i, count in enumerate(overlaps)}
         signs = ", ".join(f"{mark(i)} {count}" for count, i in places.items())
         later = range(2, len(windows) + 1)
@@ -238,4 +241,5 @@ class DriftView:
 
 def _strength(p: Any) -> Any:
     """Return −log₁₀ p, 0 where p is NaN."""
-    return -np.log10(np.maximum(np.where(np.isnan(p), 1.0, p), SMALLEST))
+    known = np.where(np.isnan(p), 1.0, p)
+    return -np.log10(np.maximum(known, SMALLEST))

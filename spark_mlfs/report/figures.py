@@ -34,7 +34,8 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
         return [low]
     raw = span / count
     unit = 10.0 ** math.floor(math.log10(raw))
-    step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= raw * 0.999)
+    steps = [unit * k for k in (1, 2, 2.5, 5, 10)]
+    step = next(step for step in steps if step >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
@@ -157,7 +158,8 @@ def curve(
         top = plot.y(end)  # the text is below the line, or above where there is no room
         top = top + 1 if top < 85 else top - 11
         plot.text("note", f"right:0;top:{top:.3f}%", name)
-    places = sorted({*range(0, n, max(1, -(-n // MOST_POINTS))), n - 1})
+    step = max(1, -(-n // MOST_POINTS))
+    places = sorted({*range(0, n, step), n - 1})
     line = [(i + first, values[i]) for i in places]
     if band is not None:
         lower, upper = band
@@ -288,7 +290,8 @@ def lines(
         marked = dict.fromkeys((points[place % len(points)], points[-1]))
         for x, y in marked:
             tooltip = name if single else ""
-            plot.points.append((f"mk {kind}", plot.position(x, y), tooltip, mark(place), "", ""))
+            position = plot.position(x, y)
+            plot.points.append((f"mk {kind}", position, tooltip, mark(place), "", ""))
         if not single:
             start = number(points[0][1])
             end = number(points[-1][1])
@@ -352,7 +355,9 @@ def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list
     It is "left" for text that begins there, "right" for text that ends there, "" where it would
     lie on another name or point. The highest points come first."""
     sides = [""] * len(names)
-    points = [(WIDTH * left / 100, HEIGHT * top / 100) for left, top in zip(x, y, strict=True)]
+    across = [WIDTH * left / 100 for left in x]
+    down = [HEIGHT * top / 100 for top in y]
+    points = list(zip(across, down, strict=True))
     boxes: list[Box] = [(px - DOT, py - DOT, px + DOT, py + DOT) for px, py in points]
     for i in sorted(range(len(names)), key=lambda i: points[i][1]):
         px, py = points[i]
@@ -420,17 +425,19 @@ def critical_differences(
     step = 1 if k <= 16 else 5
     for rank in range(1, k + 1):
         if rank in (1, k) or (rank % step == 0 and k - rank >= step / 2):
-            strokes.append(("axis", [(x(rank), top - 6), (x(rank), top)]))
-            texts.append((x(rank), top - 10, "middle", str(rank)))
+            place = x(rank)
+            strokes.append(("axis", [(place, top - 6), (place, top)]))
+            texts.append((place, top - 10, "middle", str(rank)))
     for bar, group in enumerate(groups):
         y = top + 10 + 9 * bar
-        best = min(ranks[i] for i in group)
-        worst = max(ranks[i] for i in group)
-        strokes.append(("same", [(x(best) - 4, y), (x(worst) + 4, y)]))
+        best = x(min(ranks[i] for i in group))
+        worst = x(max(ranks[i] for i in group))
+        strokes.append(("same", [(best - 4, y), (worst + 4, y)]))
     below_bars = top + 12 + 9 * len(groups)
     for position, method in enumerate(np.argsort(ranks, kind="stable")):
         name = names[method]
         rank = ranks[method]
+        place = x(rank)
         # the better half is named on the left, downwards, the others on the right, upwards
         if position < half:
             y = below_bars + 22 * position + 8
@@ -440,7 +447,7 @@ def critical_differences(
             y = below_bars + 22 * (k - 1 - position) + 8
             side = width - right + 12
             texts.append((side + 5, y + 4, "start", f"{rank:.2f} {name}"))
-        strokes.append((name, [(x(rank), top), (x(rank), y), (side, y)]))
+        strokes.append((name, [(place, top), (place, y), (side, y)]))
     return Drawing(width, below_bars + 22 * half + 16, strokes, texts)
 
 

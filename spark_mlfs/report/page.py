@@ -254,7 +254,8 @@ def candidate_rows(result: Result) -> list[Any]:
         return []
     free = ranking[~ranking["index"].isin(resolved.include) & ranking["gain"].notna()]
     free = free.iloc[by_score(free["gain"].to_numpy())]
-    return _rows(free[["name", "gain", "relevance"]].assign(rank=range(1, len(free) + 1)))
+    ranks = range(1, len(free) + 1)
+    return _rows(free[["name", "gain", "relevance"]].assign(rank=ranks))
 
 
 def purchase_rows(result: Result) -> list[tuple[str, float, float]]:
