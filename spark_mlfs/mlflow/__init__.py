@@ -152,12 +152,12 @@ def report_of(model: Any, most: int = 200) -> str:
     """Return the selected features of a model as a page.
 
     What ``report.html`` of a run says needs the run."""
-    kept = len(model.selectedFeatures)
-    table = model.ranking.head(min(kept, most))
+    num_kept = len(model.selectedFeatures)
+    table = model.ranking.head(min(num_kept, most))
     return render(
         "model.html.j2",
         summary=model.summary,
-        kept=kept,
+        kept=num_kept,
         features=model.numFeatures,
         columns=[str(name) for name in table.columns],
         rows=list(table.itertuples(index=False)),

@@ -32,7 +32,7 @@ FAINT = 0.1  # |r| below which a pick tells nothing of a label
 def page(
     result: Result,
     manifest: Mapping[str, Any],
-    kept: int,
+    num_kept: int,
     portrait: Portrait | None = None,
     gallery: Gallery | None = None,
 ) -> str:
@@ -40,47 +40,49 @@ def page(
 
     `manifest` is what manifest.json says, `portrait` is of the picks, of files a `gallery` shows
     some."""
-    features = feature_rows(result, kept)
+    features = feature_rows(result, num_kept)
     path = manifest["data"]["path"]
     evidence = result.evidence
     largest_and_smallest: Sequence[Any] = []
     if gallery is not None:
         largest_and_smallest = gallery.of([row.index for row in features[:SHOWN]])
     names = [row.name for row in features]
+    paths = [path] if isinstance(path, str) else list(path or [])
+    smaller = smaller_index(result, num_kept) if "files" in manifest["data"] else None
     return render(
         "report.html.j2",
         result=result,
         manifest=manifest,
-        kept=kept,
+        kept=num_kept,
         most=MOST_ROWS,
         method=METHODS.create(result.request.method),
         meaning=meaning(result.scores.path is not None),
         mode=evidence and MODES[evidence.rule.mode].verdict,
-        cut=evidence and _cut(evidence, kept),
-        paths=[path] if isinstance(path, str) else list(path or []),
-        curves=_curves(result, features, kept),
+        cut=evidence and _cut(evidence, num_kept),
+        paths=paths,
+        curves=_curves(result, features, num_kept),
         features=_features(result, features),
         constraints=_constraints(result),
         label_rows=label_rows(result),
         portrait=sections(result, portrait),
-        smaller=smaller_index(result, kept) if "files" in manifest["data"] else None,
+        smaller=smaller,
         files=dict(zip(names, largest_and_smallest, strict=False)),
     )
 
 
-def smaller_index(result: Result, kept: int) -> str:
+def smaller_index(result: Result, num_kept: int) -> str:
     """Say what the selection is worth to who indexes an encoder's vectors."""
     d = result.profile.d
-    text = f"{kept} of the encoder's {d} numbers are kept"
-    if 0 < kept < d:
-        text += f"; an index of these is {number(d / kept, 2)} times smaller"
+    text = f"{num_kept} of the encoder's {d} numbers are kept"
+    if 0 < num_kept < d:
+        text += f"; an index of these is {number(d / num_kept, 2)} times smaller"
     return text
 
 
 # ---- figures ----
 
 
-def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any]:
+def _curves(result: Result, features: Sequence[Any], num_kept: int) -> dict[str, Any]:
     """Return the figures of the scores, and the objective by iteration.
 
     Of picks one by one, the score at the pick and the relevance (`pair`), and what they explain on
@@ -92,7 +94,7 @@ def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any
         "whole": None,
         "held_out": None,
     }
-    cut = f"kept {kept}"
+    cut = f"kept {num_kept}"
     if result.scores.path is not None:
         names = [row.name for row in features]
         scores = [row.score for row in features if not np.isnan(row.score)]
@@ -101,12 +103,12 @@ def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any
         if at_pick:
             curves["pair"] = [at_pick, curve(relevances, "pick", "relevance", names=names)]
         if HELD_OUT[0] in result.ranking:
-            curves["held_out"] = _held_out(result.ranking, kept)
+            curves["held_out"] = _held_out(result.ranking, num_kept)
         return curves
     scores = result.ranking["score"].astype(float).tolist()
     names = result.ranking["name"].astype(str).tolist()
-    mark = kept if result.evidence is None else None
-    near = min(len(scores), max(2 * kept, 20))
+    mark = num_kept if result.evidence is None else None
+    near = min(len(scores), max(2 * num_kept, 20))
     curves["near"] = curve(scores[:near], "rank", "score", mark, cut, names[:near])
     if near < len(scores):
         curves["whole"] = curve(scores, "rank", "score", mark, cut)
@@ -124,7 +126,7 @@ def _objective(result: Result) -> Plot | None:
     return curve(result.scores.objective, "iteration", title, first=0)
 
 
-def _held_out(ranking: pd.DataFrame, kept: int) -> Plot | None:
+def _held_out(ranking: pd.DataFrame, num_kept: int) -> Plot | None:
     """Return what the picks explain together of rows held out, a standard error each way."""
     picked = ranking[ranking[HELD_OUT[0]].notna()]
     gain = picked[HELD_OUT[0]].to_numpy()
@@ -133,20 +135,20 @@ def _held_out(ranking: pd.DataFrame, kept: int) -> Plot | None:
         list(gain),
         "pick",
         "cumulative held-out gain",
-        kept or None,
-        f"kept {kept}",
+        num_kept or None,
+        f"kept {num_kept}",
         [str(name) for name in picked["name"]],
         band=(list(gain - error), list(gain + error)),
     )
 
 
-def _cut(evidence: Evidence, kept: int) -> Plot | None:
+def _cut(evidence: Evidence, num_kept: int) -> Plot | None:
     """Return the evidence of the selection rule by feature, in its order, with its cut."""
     mode = evidence.rule.mode
     level = evidence.rule.level
     values = evidence.columns[COLUMNS[mode]]
     values = np.sort(values[~np.isnan(values)])
-    near = max(2 * kept, 20)
+    near = max(2 * num_kept, 20)
     if mode in TESTS:
         m = len(values)
         near = min(m, near)
@@ -169,7 +171,7 @@ def _cut(evidence: Evidence, kept: int) -> Plot | None:
         values = values[::-1]
         titles = ("features by frequency", "share of half-samples")
         levels = [((level, level), f"threshold {level:g}")]
-    return curve(values[:near], *titles, kept, f"kept {kept}", levels=levels)
+    return curve(values[:near], *titles, num_kept, f"kept {num_kept}", levels=levels)
 
 
 # ---- tables ----
@@ -239,11 +241,11 @@ def _rows(table: pd.DataFrame) -> list[Any]:
     return list(table.itertuples(index=False))
 
 
-def feature_rows(result: Result, kept: int) -> list[Any]:
+def feature_rows(result: Result, num_kept: int) -> list[Any]:
     """Return the kept features, best first: rank, index, name, score, relevance.
 
     The score is NaN where a greedy method did not pick the feature."""
-    return _rows(result.kept.iloc[:kept][["rank", "index", "name", "score", "relevance"]])
+    return _rows(result.kept.iloc[:num_kept][["rank", "index", "name", "score", "relevance"]])
 
 
 def candidate_rows(result: Result) -> list[Any]:
