@@ -26,7 +26,11 @@ from urllib.parse import unquote
 
 # rare brackets by kind: what an action of the user raises on a worker, Spark reports as it is, and
 # there no face spells a mark
-_BRACKETS = {"setting": ("❴", "❵"), "option": ("❲", "❳"), "words": ("❨", "❩")}
+_BRACKETS = {
+    "setting": ("❴", "❵"),
+    "option": ("❲", "❳"),
+    "words": ("❨", "❩"),
+}
 _KINDS = {opening: kind for kind, (opening, _) in _BRACKETS.items()}
 _MARK = re.compile("([❴❲❨])([^❴❲❨❵❳❩=]*)(?:=([^❴❲❨❵❳❩]*))?[❵❳❩]")
 _IN_VALUES = str.maketrans("❴❲❨❵❳❩", "<<<>>>")
@@ -51,7 +55,12 @@ def as_text(column: str) -> str:
     return _mark("words", AS_TEXT, column)
 
 
-def beyond(size: int, name: str, allowed: int, place: str = "") -> str:
+def beyond(
+    size: int,
+    name: str,
+    allowed: int,
+    place: str = "",
+) -> str:
     """Return the part of a message about a `size` in bytes above a budget.
 
     "5 MB on the driver, more than driverBytes = 3 MB: raise driverBytes"; other remedies may
@@ -62,7 +71,12 @@ def beyond(size: int, name: str, allowed: int, place: str = "") -> str:
     return f"{megabytes} MB{suffix}, more than {limit}: raise {setting(name)}"
 
 
-def _mark(kind: str, name: str, value: object = None, unit: str = "") -> str:
+def _mark(
+    kind: str,
+    name: str,
+    value: object = None,
+    unit: str = "",
+) -> str:
     opening, closing = _BRACKETS[kind]
     if value is None:
         return opening + name + closing

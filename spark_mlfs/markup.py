@@ -18,9 +18,11 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
-_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
-    c: "\\" + c for c in "&%$#_{}"
-}
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+} | {c: "\\" + c for c in "&%$#_{}"}
 
 
 @cache

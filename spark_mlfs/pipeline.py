@@ -231,7 +231,10 @@ def score(engine: Engine, request: Request) -> Scores:
 
 
 def _with_group_scores(
-    engine: Engine, request: Request, scores: Scores, terms: PickConstraints
+    engine: Engine,
+    request: Request,
+    scores: Scores,
+    terms: PickConstraints,
 ) -> PickConstraints:
     """Return the constraints with the scores of groups, where the method scores groups whole."""
     members = [group.members for group in terms.groups]
@@ -389,7 +392,16 @@ def rank(
 
         check_rows(requests, weight is not None, grades is not None and not grades.cuts)
         counted = all(r.takes_codes for r in requests)
-        packed = pack(frame, features, labels, row_id, labels_form, weight, grades, counted=counted)
+        packed = pack(
+            frame,
+            features,
+            labels,
+            row_id,
+            labels_form,
+            weight,
+            grades,
+            counted=counted,
+        )
     if packed.categories is not None and packed.categories.groups:
         requests = [request.with_groups(packed.categories.groups) for request in requests]
     prepare_seconds = time.perf_counter() - started
@@ -408,7 +420,10 @@ def rank(
 
 
 def _rank_by_constraints(
-    packed: Dataset, requests: Sequence[Request], progress: Progress | None, budgets: Budgets
+    packed: Dataset,
+    requests: Sequence[Request],
+    progress: Progress | None,
+    budgets: Budgets,
 ) -> list[Result]:
     """Return a result a request; those of the same screen and constraints share their scans."""
     sharing: dict[tuple[Screen | None, Constraints | None], list[int]] = {}
@@ -420,7 +435,13 @@ def _rank_by_constraints(
         resolved = None if constraints is None else constraints.resolve(names)
         placed = [requests[number].for_features(names, resolved) for number in numbers]
         rows = packed if resolved is None else _without_excluded(resolved, placed, packed)
-        ranked = _rank(rows, placed, screen, progress, budgets)
+        ranked = _rank(
+            rows,
+            placed,
+            screen,
+            progress,
+            budgets,
+        )
         results.update(zip(numbers, ranked, strict=True))
     return [results[number] for number in range(len(requests))]
 
@@ -465,7 +486,13 @@ def _screen(
         extras: Request.of_filter(screen, extras)
         for extras in dict.fromkeys(r.extras for r in requests)
     }
-    results = _rank(packed, [*filters.values()], None, progress, budgets)
+    results = _rank(
+        packed,
+        [*filters.values()],
+        None,
+        progress,
+        budgets,
+    )
     by_extras = dict(zip(filters, results, strict=True))
     first = by_extras[requests[0].extras]
     order = first.ranking["index"].to_numpy()
@@ -493,7 +520,13 @@ def _rank(
     known: list[dict[SideAnalysis, Any]] = [{} for _ in requests]
     solvable = requests
     if screen is not None:
-        screened = _screen(packed, requests, screen, progress, budgets)
+        screened = _screen(
+            packed,
+            requests,
+            screen,
+            progress,
+            budgets,
+        )
         rows = screened.rows
         order = screened.order
         screen_cost = screened.cost
@@ -515,7 +548,13 @@ def _rank(
         outcomes = outcomes or own_outcomes
         result = Result(
             request,
-            _ranking_table(request, scores, rows, outcomes, order),
+            _ranking_table(
+                request,
+                scores,
+                rows,
+                outcomes,
+                order,
+            ),
             scores,
             rows.profile,
             rows.feature_names,
@@ -614,7 +653,10 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
 
 
 def portrait(
-    packed: Dataset, result: Result, num_kept: int, budgets: Budgets = DEFAULT_BUDGETS
+    packed: Dataset,
+    result: Result,
+    num_kept: int,
+    budgets: Budgets = DEFAULT_BUDGETS,
 ) -> tuple[Portrait | None, Cost]:
     """Relate the best of the `num_kept` features to the labels and to each other, by one scan.
 

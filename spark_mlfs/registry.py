@@ -121,7 +121,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     (['mlknn', 'brknn', 'br-svm', 'cc'], 'joint mutual information with the picked features')"""
 
     def __init__(
-        self, kind: str, package: str, entries: Mapping[str, str], group: str | None = None
+        self,
+        kind: str,
+        package: str,
+        entries: Mapping[str, str],
+        group: str | None = None,
     ) -> None:
         self.kind = kind
         self.group = group or package

@@ -71,9 +71,21 @@ def block_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> Block:
     positive = sp.csr_matrix(y == 1)
     labels = (positive.indptr, positive.indices)
     if not np.isnan(y).any():
-        return Block(x, ids, *labels, None, None)
+        return Block(
+            x,
+            ids,
+            *labels,
+            None,
+            None,
+        )
     unknown = sp.csr_matrix(np.isnan(y))
-    return Block(x, ids, *labels, unknown.indptr, unknown.indices)
+    return Block(
+        x,
+        ids,
+        *labels,
+        unknown.indptr,
+        unknown.indices,
+    )
 
 
 def engine_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalEngine:
@@ -82,7 +94,12 @@ def engine_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalE
     return LocalEngine(profile_block(block, y.shape[1]), [block])
 
 
-def frame_of(spark: SparkSession, x: np.ndarray, y: np.ndarray, sparse: bool = False) -> DataFrame:
+def frame_of(
+    spark: SparkSession,
+    x: np.ndarray,
+    y: np.ndarray,
+    sparse: bool = False,
+) -> DataFrame:
     """Return the rows as a frame of id, features and labels."""
     from pyspark.ml.linalg import Vectors
 
@@ -103,7 +120,12 @@ def rank_here(
     return *pipeline.full_ranking(scores, engine.profile), scores
 
 
-def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, scores: Scores) -> None:
+def check_ranking(
+    order: np.ndarray,
+    values: np.ndarray,
+    profile: Profile,
+    scores: Scores,
+) -> None:
     """Check the rules of a ranking of relevance `values`.
 
     Every feature once; they fall along it, behind the picks of a greedy method, up to the 9 digits
@@ -199,7 +221,13 @@ def check_method(
     _check_unknown_labels(request, x, y)
     if spark is not None:
         _check_jobs(spark, request, x, y)
-        _check_estimator(spark, method, request, x, y)
+        _check_estimator(
+            spark,
+            method,
+            request,
+            x,
+            y,
+        )
 
 
 def _request(method: type[Method], parameters: Mapping[str, Any]) -> pipeline.Request:
@@ -299,7 +327,10 @@ def _check_unknown_labels(request: pipeline.Request, x: np.ndarray, y: np.ndarra
 
 
 def _check_jobs(
-    spark: SparkSession, request: pipeline.Request, x: np.ndarray, y: np.ndarray
+    spark: SparkSession,
+    request: pipeline.Request,
+    x: np.ndarray,
+    y: np.ndarray,
 ) -> None:
     _, _, scores = rank_here(engine_of(x, y), request)
     expected = scores.values.tobytes()

@@ -77,7 +77,11 @@ def request_of(
     cut = Cut.of(spec.check(SELECTION, {p.name: values[p.name] for p in SELECTION}, "a selection"))
     screen = SCREEN.accept(values["screen"])
     return pipeline.Request.of(
-        method, parameters, screen=screen, constraints=Constraints.of(values), cut=cut
+        method,
+        parameters,
+        screen=screen,
+        constraints=Constraints.of(values),
+        cut=cut,
     )
 
 
@@ -150,7 +154,13 @@ def rank(
     >>> rank(X, tags, "mim", k=1)["name"].tolist()
     ['x0']
     """
-    request, settings = request_and_settings(method, k, method_params, parameters, ON_ROWS)
+    request, settings = request_and_settings(
+        method,
+        k,
+        method_params,
+        parameters,
+        ON_ROWS,
+    )
     grades = grades_of(settings, request, sample_weight is not None)
     rows, _ = pack_arrays(
         X,

@@ -111,7 +111,11 @@ class EstimatorClasses(Mapping[str, type]):
     _making: ClassVar[RLock] = RLock()  # one class of a name, whichever thread asks first
 
     def __init__(
-        self, base: type[Any], suffix: str, module: str, weighted: type[Any] | None = None
+        self,
+        base: type[Any],
+        suffix: str,
+        module: str,
+        weighted: type[Any] | None = None,
     ) -> None:
         self.registry: Registry[Any] = base.registry
         self.base = base

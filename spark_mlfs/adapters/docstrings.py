@@ -116,7 +116,11 @@ def docstring(cls: type[Any], parameters: Iterable[Parameter]) -> str:
         described(parameters, spelled),
     ]
     if entry.__module__.startswith("spark_mlfs."):
-        words = {"name": cls.__name__, "settings": "", **dict(entry.example)}
+        words = {
+            "name": cls.__name__,
+            "settings": "",
+            **dict(entry.example),
+        }
         if spelled is camel:
             words["settings"] = camel_words(words["settings"])
         parts.append(Template(cls._example).substitute(words))

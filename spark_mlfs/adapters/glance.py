@@ -37,7 +37,13 @@ def table(title: str, selection: pd.DataFrame, gains: Sequence[float]) -> str:
     values = first["relevance"].to_numpy(float)
     marks = _marks(first, gains)
     rows = zip(
-        first["rank"], first["name"], values, _shares(values), marks, _shares(marks), strict=True
+        first["rank"],
+        first["name"],
+        values,
+        _shares(values),
+        marks,
+        _shares(marks),
+        strict=True,
     )
     return render(
         "card.html.j2",
@@ -75,7 +81,13 @@ def plot(
     ax.barh(places, first["relevance"].to_numpy(float), color="#5b84e0")
     if len(gains):
         above = ax.twiny()
-        above.plot(marks, places, "D", color="#c2541b", markersize=4.5)
+        above.plot(
+            marks,
+            places,
+            "D",
+            color="#c2541b",
+            markersize=4.5,
+        )
         low = min(0.0, np.nanmin(marks, initial=0.0))
         high = 1.05 * np.nanmax(marks, initial=0.0) or 1.0
         above.set_xlim(low, high)

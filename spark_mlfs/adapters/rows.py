@@ -147,7 +147,11 @@ class FeatureCells:
             used[self.positions] = True
         try:
             x: Any = read_features(
-                column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None
+                column,
+                self.vectors,
+                narrow=False,
+                used=used,
+                keep_missing=self.fill is not None,
             )
         except WrongRow as wrong:
             raise DataError(self._message(wrong, before, ids)) from None

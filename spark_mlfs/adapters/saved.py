@@ -133,7 +133,10 @@ def check_digest(frame: pd.DataFrame, path: str, expected: int | None) -> None:
 
 
 def whole_ranking(
-    rows: pd.DataFrame, path: str, excluded: int = 0, expected: int | None = None
+    rows: pd.DataFrame,
+    path: str,
+    excluded: int = 0,
+    expected: int | None = None,
 ) -> pd.DataFrame:
     """Return the saved ranking at `path`, best first; `DataError` where it lacks a feature that is
     not `excluded`."""
@@ -257,7 +260,11 @@ def metadata_of(text: str, path: str) -> dict[str, Any]:
     are damaged."""
     try:
         saved = json.loads(text)
-        metadata = {**saved, "class": str(saved["class"]), "uid": str(saved["uid"])}
+        metadata = {
+            **saved,
+            "class": str(saved["class"]),
+            "uid": str(saved["uid"]),
+        }
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise damaged(
             f"{path}/metadata", error, "it is cut off, or no JSON of a saved stage"

@@ -68,7 +68,11 @@ def facts_of(result: Result) -> dict[str, Any]:
     }
     if result.evidence is not None:
         rule = result.evidence.rule
-        facts["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.facts}
+        facts["selection"] = {
+            "mode": rule.mode,
+            "level": rule.level,
+            **result.evidence.facts,
+        }
     if result.request.resolved is not None:
         facts["constraints"] = result.request.resolved.named(result.feature_names)
         if result.num_affordable is not None:
@@ -231,7 +235,12 @@ class LocalSelection(Selected):
             label_kind = labels
         kinds += [label_kind] * (len(columns) - len(kinds))
         work = partial(
-            _reduced, columns=columns, width=width, places=places, fill=fill, apart=apart
+            _reduced,
+            columns=columns,
+            width=width,
+            places=places,
+            fill=fill,
+            apart=apart,
         )
         return frame.mapInArrow(work, dict(zip(columns, kinds, strict=True)))
 
@@ -242,7 +251,14 @@ class LocalSelection(Selected):
         defaults = {p.camel: p.default for p in (*SELECTION, FEATURES)}
         defaults[OUTPUT.camel] = f"{self.uid}__output"
         kind = f"{PACKAGE}.{MODEL}"
-        stage_here(folder, kind, self.uid, self.values, defaults, self._saved_data())
+        stage_here(
+            folder,
+            kind,
+            self.uid,
+            self.values,
+            defaults,
+            self._saved_data(),
+        )
 
     @staticmethod
     def load(path: str) -> LocalSelection:

@@ -92,7 +92,10 @@ def check_choice(top_n: int | None, threshold: float | None, labels: int) -> Non
 
 
 def best_labels(
-    labels: np.ndarray, scores: np.ndarray, top_n: int | None, threshold: float | None
+    labels: np.ndarray,
+    scores: np.ndarray,
+    top_n: int | None,
+    threshold: float | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The chosen labels of all rows, best first and ties by the label's number, their scores, and
     how many each row has: the predicted labels (``labels > 0``), the `top_n` best, or those that
@@ -140,7 +143,12 @@ def predicted_columns(
     return {**out, BEST: x.best(labels, counts, predictor.predict(x.of_passages)[1])}
 
 
-def label_vectors(prediction: str, raw: str, labels: np.ndarray, scores: np.ndarray) -> Columns:
+def label_vectors(
+    prediction: str,
+    raw: str,
+    labels: np.ndarray,
+    scores: np.ndarray,
+) -> Columns:
     """Labels and scores as vector columns of these names."""
     return {prediction: labels.astype(np.float64), raw: scores}
 
@@ -161,7 +169,11 @@ def label_lists(
 ) -> Columns:
     """The chosen labels of each row and their scores as arrays, best first (`best_labels`)."""
     chosen, values, counts = best_labels(labels, scores, top_n, threshold)
-    return {"__labels__": (chosen, counts), scored: (values, counts), raw: scores}
+    return {
+        "__labels__": (chosen, counts),
+        scored: (values, counts),
+        raw: scores,
+    }
 
 
 def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:

@@ -298,7 +298,13 @@ class Block(LabelledRows):
         return replace(self, x=x)
 
     def encode(self) -> bytearray:
-        return encode({"x": self.x, "ids": self.ids, **self.encoded()})
+        return encode(
+            {
+                "x": self.x,
+                "ids": self.ids,
+                **self.encoded(),
+            }
+        )
 
     @staticmethod
     def decode(data: Buffer) -> Block:

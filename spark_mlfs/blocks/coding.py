@@ -117,7 +117,10 @@ class Coding:
 
 
 def plan_coding(
-    profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None
+    profile: Profile,
+    num_bins: int,
+    binning: str,
+    edges: np.ndarray | None = None,
 ) -> Coding:
     """Return the coding of the training data by their profile.
 
@@ -130,7 +133,15 @@ def plan_coding(
         categories = profile.categories[v]
         low = np.where(categories > 0, 0, low)  # value 0 of a category is its code 0
     return Coding(
-        num_bins, binning, v, low, profile.high[v], profile.binary[v], edges, sparse, categories
+        num_bins,
+        binning,
+        v,
+        low,
+        profile.high[v],
+        profile.binary[v],
+        edges,
+        sparse,
+        categories,
     )
 
 
@@ -151,7 +162,13 @@ class CodedBlock(LabelledRows):
     Sparse: `onehot` CSR (n, slots) of the codes that are not the code of 0. Labels as in
     `Block`."""
 
-    def __init__(self, n: int, codes: np.ndarray | None, onehot: Any, **attributes: Any) -> None:
+    def __init__(
+        self,
+        n: int,
+        codes: np.ndarray | None,
+        onehot: Any,
+        **attributes: Any,
+    ) -> None:
         self.n = n
         self.codes = codes
         self.onehot = onehot

@@ -99,7 +99,12 @@ def note_categories(rows: Dataset, facts: Mapping[str, Any], counted: bool) -> N
             )
 
 
-def check_and_name(rows: Dataset, features: str, labels: str, partial_rows: bool = False) -> None:
+def check_and_name(
+    rows: Dataset,
+    features: str,
+    labels: str,
+    partial_rows: bool = False,
+) -> None:
     """Raise `DataError` for data that cannot be used, and fill in names.
 
     `features`, `labels`: the names of the user's columns; `partial_rows`: they are some of the rows

@@ -148,7 +148,10 @@ def positives(labels: Any, delimiter: str | None = None) -> sp.csr_matrix:
 
 
 def stratify(
-    ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], seed: int
+    ids: np.ndarray,
+    labels: sp.csr_matrix,
+    shares: tuple[float, ...],
+    seed: int,
 ) -> Listed:
     """Divide rows with `ids` (n,) and 0/1 `labels` (n, q) into folds of the given shares.
 

@@ -51,7 +51,10 @@ class LabelSource:
 
 
 def label_source(
-    frame: DataFrame, column: str, form: str = "auto", grades: Grades | None = None
+    frame: DataFrame,
+    column: str,
+    form: str = "auto",
+    grades: Grades | None = None,
 ) -> tuple[LabelSource, str | None]:
     """Return how `column` holds its labels, and the type that the packer casts it to.
 
@@ -220,9 +223,23 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
         raise WrongRow(f"label {labels[position]} is {problem}", rows[position])
     grades = source.grades
     if grades is not None:
-        _check_stored(n, rows, labels, width, unlabelled, grades)
+        _check_stored(
+            n,
+            rows,
+            labels,
+            width,
+            unlabelled,
+            grades,
+        )
         width *= grades.width
-    return label_lists(n, rows, labels, values, grades, unlabelled), width
+    return label_lists(
+        n,
+        rows,
+        labels,
+        values,
+        grades,
+        unlabelled,
+    ), width
 
 
 def _tag_numbers(
@@ -244,7 +261,12 @@ def _tag_numbers(
 
 
 def _check_stored(
-    n: int, rows: np.ndarray, labels: np.ndarray, width: int, unlabelled: np.ndarray, grades: Grades
+    n: int,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    width: int,
+    unlabelled: np.ndarray,
+    grades: Grades,
 ) -> None:
     """Raise `WrongRow` where sparse vectors leave grades open, or name one twice."""
     short = np.bincount(rows, minlength=n) < width

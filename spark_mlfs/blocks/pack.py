@@ -300,7 +300,12 @@ def _label_names(source: LabelSource, labels: str, profile: Profile) -> list[str
     return grades.names(names)
 
 
-def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str | None) -> Packed:
+def _pack_there(
+    frame: DataFrame,
+    packer: Pack,
+    named: Columns,
+    label_kind: str | None,
+) -> Packed:
     """Return the rows of a frame of Spark's as persisted blocks."""
     features, labels, row_id, weight = named
     kinds = kinds_of(frame)
@@ -327,11 +332,20 @@ def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str 
     with small_batches(frame.sparkSession), worker_errors():
         persisted = persist(blocks)  # which may evaluate a small local table
         profile, jobs = collect_profile(blocks)
-    return Packed(profile, jobs=jobs, frame=blocks, persisted=persisted, source=origin)
+    return Packed(
+        profile,
+        jobs=jobs,
+        frame=blocks,
+        persisted=persisted,
+        source=origin,
+    )
 
 
 def _pack_here(
-    frame: LocalFrame, packer: Pack, named: Columns, label_kind: str | None
+    frame: LocalFrame,
+    packer: Pack,
+    named: Columns,
+    label_kind: str | None,
 ) -> InMemoryDataset:
     """Return the rows of a frame of this process as blocks."""
     blocks: list[Block] = []
@@ -352,7 +366,10 @@ def _pack_here(
 
 
 def _blocks_here(
-    batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None
+    batches: Batches,
+    packer: Pack,
+    columns: Sequence[str],
+    label_kind: str | None,
 ) -> tuple[list[Block], Profile]:
     """Return the rows of a part and their profile, as `Pack` makes them of a partition."""
 

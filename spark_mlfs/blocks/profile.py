@@ -416,7 +416,13 @@ def _ranges_of_dense(x: np.ndarray) -> Ranges:
     else:  # counted exactly only where it can matter: dense rows are counted in full tables
         stored = np.full(d, n, np.int64)
         in_row = np.full(n, d, np.int64)
-    facts = {"low": low, "high": high, "binary": binary, "nonzero": nonzero, "stored": stored}
+    facts = {
+        "low": low,
+        "high": high,
+        "binary": binary,
+        "nonzero": nonzero,
+        "stored": stored,
+    }
     return facts, in_row
 
 

@@ -48,7 +48,11 @@ def identified(packed: Packed) -> Packed:
         packed.memo.append(_identify(packed))
     frame, _, _, shuffled = packed.memo[0]
     return replace(
-        packed, frame=frame, unique=True, persisted=False, shuffled=packed.shuffled or shuffled
+        packed,
+        frame=frame,
+        unique=True,
+        persisted=False,
+        shuffled=packed.shuffled or shuffled,
     )
 
 

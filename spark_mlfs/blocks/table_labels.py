@@ -104,7 +104,16 @@ def _labels_of_matrix(matrix: Matrix, grades: Grades | None, names: list[str] | 
     names = names or [f"y{j}" for j in range(q)]
     if grades is not None:
         names = grades.names(names)
-    return Labelled(label_lists(n, rows, labels, values, grades), names)
+    return Labelled(
+        label_lists(
+            n,
+            rows,
+            labels,
+            values,
+            grades,
+        ),
+        names,
+    )
 
 
 def _entries(matrix: Matrix, grades: Grades | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -213,7 +213,10 @@ def _is_number(value: Any) -> bool:
 
 
 def numbers_of_frame(
-    X: Any, kind: str, name: str = "X", categories: Categories | None = None
+    X: Any,
+    kind: str,
+    name: str = "X",
+    categories: Categories | None = None,
 ) -> np.ndarray:
     """Return the columns of a pandas or Polars frame as float64.
 
@@ -229,7 +232,13 @@ def numbers_of_frame(
             continue
         coded = None
         if categories is not None:
-            coded = categories.column(place, column_name, cells, column, _is_text(column))
+            coded = categories.column(
+                place,
+                column_name,
+                cells,
+                column,
+                _is_text(column),
+            )
         if coded is not None:
             columns.append(coded)
             continue
@@ -248,12 +257,10 @@ def numbers_of_frame(
             wrong[column_name] = column.dtype
     if wrong:
         examples = [f"{column_name!r} ({value})" for column_name, value in wrong.items()]
-        kinds = "numbers"
-        if categories is not None:
-            kinds = "numbers, or texts, booleans or dates alone"
+        others = "" if categories is None else ", or texts, booleans or dates alone"
         raise DataError(
-            f"columns of {name} that hold no {kinds}: {_first_ten(examples)}; encode them, or drop "
-            "them"
+            f"columns of {name} that hold no numbers{others}: {_first_ten(examples)}; encode them, "
+            "or drop them"
         )
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 

@@ -38,7 +38,11 @@ LINEAR = (
 
 
 def label_machines(
-    profile: Profile, p: Values, order: list[int] | None, block: Block, labels: Sequence[int]
+    profile: Profile,
+    p: Values,
+    order: list[int] | None,
+    block: Block,
+    labels: Sequence[int],
 ) -> State:
     """Train the machines of some labels on all rows.
 
@@ -83,7 +87,10 @@ def label_machines(
 
 
 def _machine(
-    x: Matrix, y: np.ndarray, ids: np.ndarray, p: Values
+    x: Matrix,
+    y: np.ndarray,
+    ids: np.ndarray,
+    p: Values,
 ) -> tuple[np.ndarray, tuple[float, float, float, float]]:
     """Return weights, and (intercept, a, b of the probability, iterations)."""
     from sklearn.calibration import CalibratedClassifierCV
@@ -93,7 +100,11 @@ def _machine(
     if y.min() == y.max():
         return np.zeros(x.shape[1]), (2.0 * float(y[0]) - 1, -1e3, 0.0, 0)
     machine = LinearSVC(
-        C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto"
+        C=p["c"],
+        max_iter=p["max_iter"],
+        tol=p["tol"],
+        random_state=p["seed"],
+        dual="auto",
     )
     splits = _splits(ids, p["seed"])
     calibrates = p.get("scores") == "calibrated" and _have_both_classes(splits, y)
@@ -134,7 +145,12 @@ def beside(x: Matrix, labels: np.ndarray) -> Matrix:
     return sp.hstack([x, sp.csr_matrix(y)], format="csr") if sp.issparse(x) else np.hstack([x, y])
 
 
-def machines_of(engine: Engine, p: Values, chain: list[int] | None = None, **known: Any) -> State:
+def machines_of(
+    engine: Engine,
+    p: Values,
+    chain: list[int] | None = None,
+    **known: Any,
+) -> State:
     """Return the machines of all labels, by label, which are trained apart.
 
     And what else is `known` of them."""
@@ -286,7 +302,13 @@ class ClassifierChain(Classifier):
             order = np.random.default_rng(p["seed"]).permutation(q)
         if p["base"] == "knn":
             return BRkNN().fit(engine, p) | {"order": order, "base": "knn"}
-        return machines_of(engine, p, order.tolist(), order=order, base="svm")
+        return machines_of(
+            engine,
+            p,
+            order.tolist(),
+            order=order,
+            base="svm",
+        )
 
     def by_label(self, p: Values) -> bool:
         return p["base"] == "svm"

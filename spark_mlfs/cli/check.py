@@ -71,7 +71,12 @@ def run(args: argparse.Namespace) -> int:
     return work.run_on_engine_for(_check, settings, gates)
 
 
-def _check(work: Work, settings: dict[str, Any], gates: list[Gate], spark: Any) -> int:
+def _check(
+    work: Work,
+    settings: dict[str, Any],
+    gates: list[Gate],
+    spark: Any,
+) -> int:
     args = work.args
     stages = work.stages
     with stages.stage("model"):
@@ -98,7 +103,13 @@ def _check(work: Work, settings: dict[str, Any], gates: list[Gate], spark: Any) 
     notes = _notes(scorer, checked, manifest) if settings["top_n"] is None else []
     if work.output is not None:
         with stages.stage("page"):
-            _write_page(work, spark, check, checked, manifest)
+            _write_page(
+                work,
+                spark,
+                check,
+                checked,
+                manifest,
+            )
     print_result(args, _text(manifest), manifest)
     for note in notes:
         work.note(note)
@@ -121,7 +132,12 @@ def _row_names(frame: Any, scorer: SavedPipeline, work: Work) -> dict[str, Any]:
     return columns
 
 
-def _manifest(work: Work, spark: Any, scorer: SavedPipeline, checked: Measured) -> dict[str, Any]:
+def _manifest(
+    work: Work,
+    spark: Any,
+    scorer: SavedPipeline,
+    checked: Measured,
+) -> dict[str, Any]:
     results: dict[str, Any] = {
         "rows": checked.rows,
         "rows_left_out": checked.left_out,
@@ -155,19 +171,35 @@ def _notes(scorer: SavedPipeline, checked: Measured, manifest: dict[str, Any]) -
 
 
 def _write_page(
-    work: Work, spark: Any, check: Check, checked: Measured, manifest: dict[str, Any]
+    work: Work,
+    spark: Any,
+    check: Check,
+    checked: Measured,
+    manifest: dict[str, Any],
 ) -> None:
     scorer = check.scorer
     names = scorer.classifier.labelNames
     assert work.output is not None
     with work.output.writing(spark) as target:
         if work.args.format == "files" and scorer.encoder is not None:
-            gallery = gallery_of(spark, work.path, work.options, None, scorer.encoder[1])
+            gallery = gallery_of(
+                spark,
+                work.path,
+                work.options,
+                None,
+                scorer.encoder[1],
+            )
         else:
             gallery = Gallery(None)
         examples = gallery.shown(checked.ends, len(SIDES))
         by_label = {names[j]: rows for j, rows in zip(check.pictured(), examples, strict=False)}
-        page = check_page(checked, names, scorer.classifier.labelShares, manifest, by_label)
+        page = check_page(
+            checked,
+            names,
+            scorer.classifier.labelShares,
+            manifest,
+            by_label,
+        )
         target.text("report.html", page)
         target.json(MANIFEST, manifest)
 

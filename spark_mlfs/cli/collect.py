@@ -96,7 +96,12 @@ def run(args: argparse.Namespace) -> int:
     return work.run_on_engine_for(_collect, config, needs, settings=settings)
 
 
-def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
+def _collect(
+    work: Work,
+    config: RunConfig,
+    needs: Any,
+    spark: Any,
+) -> int:
     args = work.args
     stages = work.stages
     output = work.output
@@ -118,11 +123,26 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     paths = [data.path] if isinstance(data.path, str) else data.path
     source = ", ".join(paths or [data.format or ""])
     name = args.name or Path(output.local).name
-    part = CollectedPart(name, now(), source, [], [], rows.profile)
+    part = CollectedPart(
+        name,
+        now(),
+        source,
+        [],
+        [],
+        rows.profile,
+    )
     with rows, stages.stage("sums"):
         first = head(args.like) if args.like else None
         budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-        states = collected(rows, needs, first, part, row_settings, budgets, args.pairs_of)
+        states = collected(
+            rows,
+            needs,
+            first,
+            part,
+            row_settings,
+            budgets,
+            args.pairs_of,
+        )
     with stages.stage("write"), output.writing(spark) as target:
         assert target.folder is not None
         write(states, target.folder, work.manifest(spark, {}))
@@ -132,7 +152,11 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
 
 def facts(states: States) -> dict[str, Any]:
     """Return what is in states, as data."""
-    sizes = {"rows": states.rows, "features": len(states.features), "labels": len(states.labels)}
+    sizes = {
+        "rows": states.rows,
+        "features": len(states.features),
+        "labels": len(states.labels),
+    }
     return {
         **sizes,
         "kinds": sorted(states.sums),

@@ -351,7 +351,12 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
     """Print DataNotice warnings as one line on standard error."""
     usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
         if issubclass(category, DataNotice):
             if not quiet:  # above a bar, not behind it
                 tqdm.write("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr)

@@ -79,7 +79,10 @@ def run_section(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_plan(
-    args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None
+    args: argparse.Namespace,
+    plan: Comparison,
+    file: str | None,
+    model: str | None = None,
 ) -> int:
     """Run the trials that are not done yet and write the results; return the exit code.
 
@@ -107,7 +110,12 @@ def run_plan(
     return work.run_on_engine_for(_run, plan, model, settings=plan.run)
 
 
-def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
+def _run(
+    work: Work,
+    plan: Comparison,
+    model: str | None,
+    spark: Any,
+) -> int:
     stages = work.stages
     candidates = plan.candidates()
     assert plan.run.output is not None
@@ -122,7 +130,13 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
             journal.start()
         before = sum("error" not in entry for entry in journal.parts.values())
         with stages.stage("trials"):
-            outcome = trials.run(spark, plan, journal, candidates, stages.report)
+            outcome = trials.run(
+                spark,
+                plan,
+                journal,
+                candidates,
+                stages.report,
+            )
         fingerprints = {*outcome.data["fingerprint"]} - {None}
         if saved is not None and saved.summary.get("fingerprint") in fingerprints:
             plan.notes += f"\n\n{SAME_ROWS}"
@@ -133,15 +147,32 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
                 "trials_of_an_earlier_run": before,
                 "failed": len(outcome.failed),
             }
-            manifest = _write(target, work, outcome, plan, counts)
+            manifest = _write(
+                target,
+                work,
+                outcome,
+                plan,
+                counts,
+            )
             journal.clear()
             journal.publish()
     text, means = _summary(outcome, plan, before)
-    return print_result(work.args, text, {**manifest, "output": plan.run.output, "means": means})
+    return print_result(
+        work.args,
+        text,
+        {
+            **manifest,
+            "output": plan.run.output,
+            "means": means,
+        },
+    )
 
 
 def _forecast(
-    args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None
+    args: argparse.Namespace,
+    plan: Comparison,
+    candidates: list[Candidate],
+    model: str | None,
 ) -> int:
     """Print how many trials, rankings and fits of classifiers a plan stands for.
 
@@ -207,7 +238,11 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
 
 
 def _write(
-    target: OutputTarget, work: Work, outcome: Outcome, plan: Comparison, counts: dict[str, int]
+    target: OutputTarget,
+    work: Work,
+    outcome: Outcome,
+    plan: Comparison,
+    counts: dict[str, int],
 ) -> dict[str, Any]:
     """Write the tables, the page and the manifest; return the manifest."""
     for name in TABLES:
@@ -227,7 +262,13 @@ def _write(
 def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
     kind, metric = main_metric(plan)
     judge = plan.design().classifiers[0].title
-    means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean
+    means = summary(
+        outcome.cells,
+        kind,
+        metric,
+        judge,
+        outcome.methods,
+    ).mean
     sizes = "chosen size" if plan.protocol.choose.size else "mean over sizes"
     lines = [
         f"{metric} by {judge}, mean over splits ({sizes}):",
@@ -242,4 +283,8 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
     table = {
         str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()
     }
-    return "\n".join(lines), {"metric": metric, "classifier": judge, "by_data": table}
+    return "\n".join(lines), {
+        "metric": metric,
+        "classifier": judge,
+        "by_data": table,
+    }

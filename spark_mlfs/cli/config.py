@@ -117,7 +117,11 @@ class ConstraintChoice(Section):
             if names is not None:
                 setattr(self, key, [*(getattr(self, key) or ()), *names])
                 setattr(self, file_key, None)
-        columns = {"groups": "group", "costs": "cost", "penalties": "penalty"}
+        columns = {
+            "groups": "group",
+            "costs": "cost",
+            "penalties": "penalty",
+        }
         for key, column in columns.items():
             file_key = f"{key}_from"
             path = getattr(self, file_key)
@@ -164,7 +168,13 @@ class Selection(Section, further=_SELECTION):
     def cut(self, seed: int) -> Cut:
         """Return the cut of the ranking; `seed` is that of a rule that draws."""
         mode = self.mode or ("percentile" if self.percentile is not None else None)
-        return Cut.of({**self.as_dict(), "selection_mode": mode, "selection_seed": seed})
+        return Cut.of(
+            {
+                **self.as_dict(),
+                "selection_mode": mode,
+                "selection_seed": seed,
+            }
+        )
 
 
 class RunSettings(Section):
@@ -281,7 +291,13 @@ class DriftConfig(RunConfig):
             raise ParameterError(f"drift needs --{flag}: the rows of that time")
         options = accept_options(self.data.format, {**self.data.options, **own_options})
         settings = self.data.as_dict(only_given=True)
-        return DataChoice(**{**settings, "path": path, "options": options})
+        return DataChoice(
+            **{
+                **settings,
+                "path": path,
+                "options": options,
+            }
+        )
 
     def comparison(self) -> dict[str, Any]:
         """Return how they are compared; what is left out is left to the comparison."""
@@ -341,7 +357,11 @@ def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) 
     """Return a section with the keys of the flags over those of the file.
 
     Another format or name replaces it whole."""
-    kind = {"data": "format", "method": "name", "classifier": "name"}.get(section)
+    kind = {
+        "data": "format",
+        "method": "name",
+        "classifier": "name",
+    }.get(section)
     if kind and kind in above and above[kind] != below.get(kind, above[kind]):
         return dict(above)
     merged = {**below, **above}

@@ -105,11 +105,21 @@ def run(args: argparse.Namespace) -> int:
     work = Work(args, Output(config.run.output or "", config.run.overwrite), None, sources)
     work.check(options=True)
     command = _forecast if args.dry_run else _drift
-    return work.run_on_engine_for(command, config, sides, comparison, settings=config.run)
+    return work.run_on_engine_for(
+        command,
+        config,
+        sides,
+        comparison,
+        settings=config.run,
+    )
 
 
 def _drift(
-    work: Work, config: DriftConfig, sides: list[DataChoice], comparison: dict[str, Any], spark: Any
+    work: Work,
+    config: DriftConfig,
+    sides: list[DataChoice],
+    comparison: dict[str, Any],
+    spark: Any,
 ) -> int:
     stages = work.stages
     with stages.stage("read"):
@@ -128,7 +138,11 @@ def _drift(
 
 
 def _forecast(
-    work: Work, config: DriftConfig, sides: list[DataChoice], comparison: dict[str, Any], spark: Any
+    work: Work,
+    config: DriftConfig,
+    sides: list[DataChoice],
+    comparison: dict[str, Any],
+    spark: Any,
 ) -> int:
     """Print what would be compared, from a count of the rows and a sample of them."""
     with work.stages.stage("read"):
@@ -145,7 +159,14 @@ def _forecast(
         q = profile.q
         coding = SizingEngine(profile).coding(**bins)
         needed = TwoWay(coding, Labels(q)).state_bytes(profile)
-        windows.append({"rows": count, "features": d, "labels": q, "counts_bytes": needed})
+        windows.append(
+            {
+                "rows": count,
+                "features": d,
+                "labels": q,
+                "counts_bytes": needed,
+            }
+        )
         shape = f"{count} rows x {d} features x {q} labels"
         lines[name] = f"{shape}; counts of at most {size(needed)}"
     method = comparison["method"]
@@ -153,7 +174,12 @@ def _forecast(
     lines["tests"] = f"at most {tests}, of a feature and a label each"
     lines["method"] = f"rankings by {method}"
     lines["output"] = f"{config.run.output}: nothing was written"
-    facts = {"windows": windows, "tests": tests, "method": method, "output": config.run.output}
+    facts = {
+        "windows": windows,
+        "tests": tests,
+        "method": method,
+        "output": config.run.output,
+    }
     return print_forecast(work.args, lines, facts)
 
 
@@ -200,7 +226,12 @@ def compare_states(args: argparse.Namespace) -> int:
     return write_drift(work, drift, LocalSession(), {"states": paths})
 
 
-def write_drift(work: Work, drift: Drift, spark: Any, data: dict[str, Any]) -> int:
+def write_drift(
+    work: Work,
+    drift: Drift,
+    spark: Any,
+    data: dict[str, Any],
+) -> int:
     """Write and print what changed; return the exit code."""
     output = work.output
     assert output is not None
@@ -212,12 +243,20 @@ def write_drift(work: Work, drift: Drift, spark: Any, data: dict[str, Any]) -> i
         target.json(MANIFEST, manifest)
     changed = drift.features[drift.features["changed"]].head(50)
     rows = [row._asdict() for row in changed.itertuples(index=False)]
-    result = {**manifest, "output": output.path, "changed": rows}
+    result = {
+        **manifest,
+        "output": output.path,
+        "changed": rows,
+    }
     return print_result(work.args, _text(drift, output.path), result)
 
 
 def _tables(drift: Drift) -> dict[str, Any]:
-    tables = {"drift": drift.features, "labels": drift.pairs, "prevalence": drift.labels}
+    tables = {
+        "drift": drift.features,
+        "labels": drift.pairs,
+        "prevalence": drift.labels,
+    }
     if len(drift.stability):
         tables["stability"] = drift.stability
     return tables

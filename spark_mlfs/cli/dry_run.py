@@ -65,7 +65,10 @@ def read_quantities(profile: Profile) -> dict[str, float]:
 
 
 def quantities(
-    profile: Profile, method: Method, parameters: Mapping[str, Any], count: int
+    profile: Profile,
+    method: Method,
+    parameters: Mapping[str, Any],
+    count: int,
 ) -> dict[str, float]:
     """Return what the seconds of a ranking are proportional to, where `count` features stay.
 
@@ -163,7 +166,10 @@ def seconds(
 
 
 def traffic(
-    profile: Profile, statistics: Sequence[Statistic], sizes: Sequence[int], tasks: int
+    profile: Profile,
+    statistics: Sequence[Statistic],
+    sizes: Sequence[int],
+    tasks: int,
 ) -> dict[str, int]:
     """Return how many bytes Spark moves between so many tasks, and to the driver.
 
@@ -213,7 +219,14 @@ def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
         memory = spark.memory if isinstance(spark, LocalSession) else None
         if memory is not None:
             check_foreseen(sample, rows, config, memory)
-        facts = forecast(sample.profile, rows, config, count, sample.label_names, memory)
+        facts = forecast(
+            sample.profile,
+            rows,
+            config,
+            count,
+            sample.label_names,
+            memory,
+        )
     return print_forecast(work.args, _lines(facts, config), facts)
 
 
@@ -229,7 +242,12 @@ def check_beforehand(spark: Any, frame: Any, config: RunConfig) -> None:
         check_foreseen(sample, rows, config, spark.memory)
 
 
-def check_foreseen(sample: Any, rows: int, config: RunConfig, memory: int) -> None:
+def check_foreseen(
+    sample: Any,
+    rows: int,
+    config: RunConfig,
+    memory: int,
+) -> None:
     """Raise `NeedsSpark` where so many rows like those of a sample exceed the memory.
 
     What is counted of them is included. Not where this process was chosen: what a sample foresees
@@ -244,7 +262,10 @@ def check_foreseen(sample: Any, rows: int, config: RunConfig, memory: int) -> No
 
 
 def _sizing(
-    profile: Profile, config: RunConfig, labels: list[str], memory: int | None = None
+    profile: Profile,
+    config: RunConfig,
+    labels: list[str],
+    memory: int | None = None,
 ) -> tuple[SizingEngine, list[Request], list[Statistic]]:
     """Return what sizes the statistics of a run, its first requests, and their statistics.
 
@@ -279,7 +300,13 @@ def forecast(
     cores = config.run.cores or num_cores()
     memory = memory if cores <= num_cores() else None  # more than this machine's are a cluster's
     sizing, requests, known = _sizing(profile, config, labels, memory)
-    ranked = _ranked_quantities(profile, config, requests[0], labels, count or profile.d)
+    ranked = _ranked_quantities(
+        profile,
+        config,
+        requests[0],
+        labels,
+        count or profile.d,
+    )
     sizes = [sizing.bytes_at_once(s) for s in known]
     by_size = sorted(zip(sizes, known, strict=True), key=lambda pair: pair[0])
     states = {s.name: size for size, s in by_size}  # the largest of each
@@ -293,7 +320,13 @@ def forecast(
     tasks = cores if on_spark and not small else 0
     return {
         "engine": "spark" if on_spark else "local",
-        "cost": seconds(config.data.format or "", profile, ranked, cores, on_spark),
+        "cost": seconds(
+            config.data.format or "",
+            profile,
+            ranked,
+            cores,
+            on_spark,
+        ),
         **traffic(profile, known, sizes, tasks),
         "memory_bytes": fitted()["command"]["memory"] + total,
         "memory_allowed": memory,
@@ -323,7 +356,11 @@ def forecast(
 
 
 def _ranked_quantities(
-    profile: Profile, config: RunConfig, filtering: Request, labels: list[str], count: int
+    profile: Profile,
+    config: RunConfig,
+    filtering: Request,
+    labels: list[str],
+    count: int,
 ) -> list[tuple[str, dict[str, float]]]:
     """Return the methods that rank, with the quantities of their data.
 

@@ -100,7 +100,12 @@ def _groups(rows: list[dict[str, str]]) -> dict[str, list[str]]:
     return groups
 
 
-def _by_name(rows: list[dict[str, str]], path: str, setting: str, column: str) -> dict[str, str]:
+def _by_name(
+    rows: list[dict[str, str]],
+    path: str,
+    setting: str,
+    column: str,
+) -> dict[str, str]:
     repeated = first_repeated([row["name"] for row in rows])
     if repeated is not None:
         raise ParameterError(f"{setting}: {path} names {repeated!r} twice: leave one")

@@ -36,17 +36,40 @@ class Flags:
         self.group = parser.add_argument_group(title)
 
     def value(
-        self, flag: str, metavar: str | tuple[str, ...] | None, help: str, **options: Any
+        self,
+        flag: str,
+        metavar: str | tuple[str, ...] | None,
+        help: str,
+        **options: Any,
     ) -> None:
         self.group.add_argument(flag, metavar=metavar, help=help, **options)
 
-    def values(self, flag: str, metavar: str, help: str, **options: Any) -> None:
+    def values(
+        self,
+        flag: str,
+        metavar: str,
+        help: str,
+        **options: Any,
+    ) -> None:
         """Add a flag with several values, which may be given again."""
-        self.value(flag, metavar, help, nargs="+", action="extend", **options)
+        self.value(
+            flag,
+            metavar,
+            help,
+            nargs="+",
+            action="extend",
+            **options,
+        )
 
     def repeated(self, flag: str, metavar: str, help: str) -> None:
         """Add a flag with a value, given again for more."""
-        self.value(flag, metavar, f"{help}; repeat for more", action="append", default=[])
+        self.value(
+            flag,
+            metavar,
+            f"{help}; repeat for more",
+            action="append",
+            default=[],
+        )
 
     def switch(self, flag: str, help: str) -> None:
         self.group.add_argument(flag, action="store_true", help=help)
@@ -269,7 +292,11 @@ def method_flags(args: argparse.Namespace, **settings: Any) -> dict[str, Any]:
     grid = {name: str(values).split(",") for name, values in pairs(args.grid, "--grid").items()}
     parameters = pairs(args.set, "--set") or None
     return set_values(
-        name=args.method, parameters=parameters, screen=args.screen, grid=grid or None, **settings
+        name=args.method,
+        parameters=parameters,
+        screen=args.screen,
+        grid=grid or None,
+        **settings,
     )
 
 

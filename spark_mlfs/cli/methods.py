@@ -77,7 +77,12 @@ def as_data(kind: str, entry: Any) -> dict[str, Any]:
         for p in entry.parameters
     ]
     facts = {name: getattr(entry, name) for name in ("name", "title", "source", "when", "cost")}
-    return {"kind": kind, **facts, "parameters": parameters, "documentation": entry.documentation()}
+    return {
+        "kind": kind,
+        **facts,
+        "parameters": parameters,
+        "documentation": entry.documentation(),
+    }
 
 
 def as_text(kind: str, entry: Any) -> str:

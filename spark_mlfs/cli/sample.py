@@ -34,10 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="documents (text and tags), embeddings (arrays and tags), images or sounds",
     )
     parser.add_argument(
-        "--rows", metavar="N", type=COUNT, default=10000, help="rows or files (default 10000)"
+        "--rows",
+        metavar="N",
+        type=COUNT,
+        default=10000,
+        help="rows or files (default 10000)",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=flag_type(Integer(0)), default=0, help="seed (default 0)"
+        "--seed",
+        metavar="S",
+        type=flag_type(Integer(0)),
+        default=0,
+        help="seed (default 0)",
     )
     parser.add_argument(
         "--without-tags", action="store_true", help="leave the tags out, as in a corpus to score"
@@ -79,9 +87,20 @@ def _write(work: Work, spark: Any) -> int:
                 "there"
             )
         else:
-            write_files(args.kind, target.folder, args.rows, args.seed, not args.without_tags)
+            write_files(
+                args.kind,
+                target.folder,
+                args.rows,
+                args.seed,
+                not args.without_tags,
+            )
         columns = {} if frame is None else {"columns": frame.columns}
-        facts = {"kind": args.kind, "rows": args.rows, "seed": args.seed, **columns}
+        facts = {
+            "kind": args.kind,
+            "rows": args.rows,
+            "seed": args.seed,
+            **columns,
+        }
         manifest = work.manifest(spark, facts)
         target.json("_" + MANIFEST, manifest)
     tags = "" if args.without_tags else ", labels.csv (path, tags)"

@@ -79,7 +79,12 @@ def run(args: argparse.Namespace) -> int:
     return work.run_on_engine_for(_score, id, settings, resumes=True)
 
 
-def _score(work: Work, id: str | None, settings: dict[str, Any], spark: Any) -> int:
+def _score(
+    work: Work,
+    id: str | None,
+    settings: dict[str, Any],
+    spark: Any,
+) -> int:
     args = work.args
     stages = work.stages
     table = work.table
@@ -125,7 +130,13 @@ def _score(work: Work, id: str | None, settings: dict[str, Any], spark: Any) -> 
             target.text("_rejected.csv", csv_text(table_of_files))
         gallery = None if args.explain is None else Gallery(rows)
         if args.format == "files" and scorer.encoder is not None:
-            gallery = gallery_of(spark, work.path, work.options, rows, scorer.encoder[1])
+            gallery = gallery_of(
+                spark,
+                work.path,
+                work.options,
+                rows,
+                scorer.encoder[1],
+            )
         target.text("_report.html", scoring_page(written, shares, first_rows, gallery))
         target.json("_" + MANIFEST, written)
 
@@ -162,9 +173,22 @@ def _forecast(args: argparse.Namespace, scorer: SavedPipeline, plan: dict[str, A
         "table": args.output_table,
         "output": f"{args.output}: nothing was written",
     }
-    model = {"model": scorer.path, "stages": stages, "features": scorer.width, "labels": labels}
+    model = {
+        "model": scorer.path,
+        "stages": stages,
+        "features": scorer.width,
+        "labels": labels,
+    }
     outputs = {"output": args.output, "output_table": args.output_table}
-    return print_forecast(args, lines, {**model, **plan, **outputs})
+    return print_forecast(
+        args,
+        lines,
+        {
+            **model,
+            **plan,
+            **outputs,
+        },
+    )
 
 
 def _checked_settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -181,7 +205,11 @@ def _checked_settings(args: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(
             "score takes no --features and no --labels-col: the saved pipeline knows its columns"
         )
-    return {**tag_settings(args), "all_scores": args.all_scores, "explain": args.explain}
+    return {
+        **tag_settings(args),
+        "all_scores": args.all_scores,
+        "explain": args.explain,
+    }
 
 
 def _summary(scored: Mapping[str, Any], output: str) -> str:

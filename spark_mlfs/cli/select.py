@@ -62,7 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folders that spark-mlfs collect wrote, or patterns, in the place of --data: their "
         "rows together"
     )
-    parser.add_argument("--states", metavar="DIR", nargs="+", action="extend", help=states)
+    parser.add_argument(
+        "--states",
+        metavar="DIR",
+        nargs="+",
+        action="extend",
+        help=states,
+    )
     flags = Flags(parser, "method")
     best = (
         "the best by cross-validated loss is kept (where the method predicts), all are written "
@@ -221,11 +227,24 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
     fitted = None
     if config.classifier.name:
         with stages.stage("classifier"):
-            fitted = _fit_pipeline(spark, work, config, model, ranked.frame)
+            fitted = _fit_pipeline(
+                spark,
+                work,
+                config,
+                model,
+                ranked.frame,
+            )
     with stages.stage("write"), output.writing(spark) as target:
         if not args.json:  # a ranking that cannot be written has been seen
             print_result(args, ranking_text(ranked, stages), {})
-        manifest = _write(target, work, config, ranked, model, fitted)
+        manifest = _write(
+            target,
+            work,
+            config,
+            ranked,
+            model,
+            fitted,
+        )
         if table is not None:
             table.write(pipeline.ranking_frame(spark, ranked.result.ranking))
     text = f"written to {config.run.output}: ranking.csv, ranking.parquet, model/, manifest.json"
@@ -238,7 +257,15 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
     if table is not None:
         text += f"\nthe ranking is in the table {table.name} ({table.format})"
     best = [row._asdict() for row in feature_rows(ranked.result, ranked.count)]
-    return print_result(args, text, {**manifest, "output": config.run.output, "selected": best})
+    return print_result(
+        args,
+        text,
+        {
+            **manifest,
+            "output": config.run.output,
+            "selected": best,
+        },
+    )
 
 
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
@@ -265,7 +292,11 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     with rows:
         with stages.stage(solving):
             cells = pipeline.rank(
-                rows, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker
+                rows,
+                requests,
+                progress=stages.report,
+                driver_bytes=driver,
+                worker_bytes=worker,
             )
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
         count = len(result.kept)
@@ -276,10 +307,22 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
                 with stages.stage("portrait of the picks"):
                     portrait, cost = pipeline.portrait(rows, result, count, budgets)
                 jobs["portrait"] = cost.jobs
-    return Ranked(result, count, jobs, frame, cells, portrait)
+    return Ranked(
+        result,
+        count,
+        jobs,
+        frame,
+        cells,
+        portrait,
+    )
 
 
-def _read(spark: Any, config: RunConfig, requests: list[Request], stages: Stages) -> Any:
+def _read(
+    spark: Any,
+    config: RunConfig,
+    requests: list[Request],
+    stages: Stages,
+) -> Any:
     data = config.data
     with stages.stage("read"):
         frame = read.load(spark, data.path, data.format or "", **config.reader_options())
@@ -316,18 +359,35 @@ def _model(ranked: Ranked) -> Selected:
     return model
 
 
-def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: Any) -> Any:
+def _fit_pipeline(
+    spark: Any,
+    work: Work,
+    config: RunConfig,
+    model: Any,
+    frame: Any,
+) -> Any:
     classifier = config.classifier
     arguments = (frame, model, classifier.name or "", classifier.checked(), work.table_read(spark))
     if isinstance(spark, LocalSession):
-        return fit_here(*arguments, work.format, work.options, spark.memory, work.stages.report)
+        return fit_here(
+            *arguments,
+            work.format,
+            work.options,
+            spark.memory,
+            work.stages.report,
+        )
     from ..scoring.stages import fit_pipeline
 
     return fit_pipeline(*arguments, work.format, work.options, work.stages.report)
 
 
 def _write(
-    target: OutputTarget, work: Work, config: RunConfig, ranked: Ranked, model: Any, fitted: Any
+    target: OutputTarget,
+    work: Work,
+    config: RunConfig,
+    ranked: Ranked,
+    model: Any,
+    fitted: Any,
 ) -> dict[str, Any]:
     started = time.perf_counter()
     result = ranked.result
@@ -337,7 +397,13 @@ def _write(
     target.table("ranking", result.ranking)
     seconds = {**work.stages.seconds, "write": round(time.perf_counter() - started, 4)}
     manifest = selection_manifest(
-        config, result, ranked.count, target.spark.version, seconds, ranked.jobs, work.args.argv
+        config,
+        result,
+        ranked.count,
+        target.spark.version,
+        seconds,
+        ranked.jobs,
+        work.args.argv,
     )
     if config.method.screen:
         manifest["method"]["screen"] = config.method.screen
@@ -351,7 +417,13 @@ def _write(
         target.text("rejected.csv", csv_text(rejected.table()))
     if config.run.report:
         gallery = None if rejected is None else rejected.gallery
-        html = page(result, manifest, ranked.count, ranked.portrait, gallery)
+        html = page(
+            result,
+            manifest,
+            ranked.count,
+            ranked.portrait,
+            gallery,
+        )
         target.text("report.html", html)
     target.json(MANIFEST, manifest)
     return manifest
@@ -371,7 +443,13 @@ def _write_grid(target: OutputTarget, names: list[str], ranked: Ranked) -> list[
             "seconds": round(cell.seconds["of it the method"], 4),
             "chosen": cell is ranked.result,
         }
-        lines.append({"cell": number, **parameters, **facts})
+        lines.append(
+            {
+                "cell": number,
+                **parameters,
+                **facts,
+            }
+        )
     target.text("grid.csv", csv_text(pd.DataFrame(lines)))
     return lines
 

@@ -43,7 +43,15 @@ def print_forecast(
 
     A line that is None is left out; --json prints the `facts`."""
     text = "\n".join(f"{name:<11} {line}" for name, line in lines.items() if line is not None)
-    return print_result(args, text, {"job": args.command, "dry_run": True, **facts})
+    return print_result(
+        args,
+        text,
+        {
+            "job": args.command,
+            "dry_run": True,
+            **facts,
+        },
+    )
 
 
 def some_of(names: Sequence[str]) -> str:

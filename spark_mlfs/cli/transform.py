@@ -75,7 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "one vector column with the names in its metadata, or one column per feature and label "
         "under its name (default: vector for parquet and delta, columns for csv and json)"
     )
-    flags.value("--as", None, form, dest="form", choices=("vector", "columns"))
+    flags.value(
+        "--as",
+        None,
+        form,
+        dest="form",
+        choices=("vector", "columns"),
+    )
     flags.engine()
 
 
@@ -104,7 +110,13 @@ def _transform(work: Work, form: str, spark: Any) -> int:
         _adjust(model, args)
     with stages.stage("read"):
         frame, labelled = _load_corpus(spark, work, model)
-        reduced = _reduce(frame, model, labelled, form, args.output_format)
+        reduced = _reduce(
+            frame,
+            model,
+            labelled,
+            form,
+            args.output_format,
+        )
         columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
         if args.dry_run:
             facts = {
@@ -155,12 +167,19 @@ def _adjust(model: Any, args: argparse.Namespace) -> None:
 
 
 def _forecast(
-    args: argparse.Namespace, model: Selected, columns: list[str], facts: dict[str, Any]
+    args: argparse.Namespace,
+    model: Selected,
+    columns: list[str],
+    facts: dict[str, Any],
 ) -> int:
     count = len(model.selectedFeatures)
     output = f"{args.output} ({args.output_format}): " if args.output else ""
     dense_bytes = 8 * facts["rows"] * count
-    facts |= {"features": model.numFeatures, "kept": count, "dense_bytes": dense_bytes}
+    facts |= {
+        "features": model.numFeatures,
+        "kept": count,
+        "dense_bytes": dense_bytes,
+    }
     lines = {
         "model": f"{facts['model']}: {model.summary.get('method')}, {count} of {model.numFeatures} "
         "features",
@@ -188,7 +207,12 @@ def _form(args: argparse.Namespace) -> str:
     return form
 
 
-def _write(spark: SparkSession, reduced: DataFrame, target: OutputTarget, format: str) -> int:
+def _write(
+    spark: SparkSession,
+    reduced: DataFrame,
+    target: OutputTarget,
+    format: str,
+) -> int:
     if isinstance(reduced, LocalFrame):
         assert target.folder is not None
         return write_rows(reduced, target.folder)
@@ -233,7 +257,13 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
     # a pattern must not catch the column that stands in for the labels: the reader leaves label
     # columns out
     format = format if format == "text" else "table"
-    return read.load(spark, table, format, labels=nothing, **reader_options), False
+    return read.load(
+        spark,
+        table,
+        format,
+        labels=nothing,
+        **reader_options,
+    ), False
 
 
 def _content_option(format: str) -> str:
@@ -272,7 +302,11 @@ def _readable_columns(
         name for name in columns if name not in unused or (kinds[name].number and name not in coded)
     ]
     if options["missing"] == "error":
-        options = {**options, "missing": "keep", "needed": selected}
+        options = {
+            **options,
+            "missing": "keep",
+            "needed": selected,
+        }
     uncoded = [name for name in selected if name not in coded]
     texts = [name for name in uncoded if kinds[name].text or kinds[name].name == "void"]
     if isinstance(table, LocalFrame):
@@ -290,7 +324,13 @@ def _readable_columns(
     return table, {**options, "features": columns}
 
 
-def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str) -> DataFrame:
+def _reduce(
+    frame: DataFrame,
+    model: Any,
+    labelled: bool,
+    form: str,
+    format: str,
+) -> DataFrame:
     """Return id, selected features and labels of the canonical frame, as vectors or columns."""
     names = [str(name) for name in model.selectedFeatureNames]
     label_names = attribute_names(frame, LABELS) if labelled else None
@@ -307,7 +347,13 @@ def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str
     else:
         reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
         if apart:
-            out = _as_columns(reduced, columns, len(names), tags, format)
+            out = _as_columns(
+                reduced,
+                columns,
+                len(names),
+                tags,
+                format,
+            )
         else:
             out = reduced.select(ID, F.col(_SELECTED).alias(FEATURES), *columns[2:])
     if apart:
@@ -318,7 +364,11 @@ def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str
 
 
 def _as_columns(
-    reduced: DataFrame, columns: list[str], features: int, tags: bool, format: str
+    reduced: DataFrame,
+    columns: list[str],
+    features: int,
+    tags: bool,
+    format: str,
 ) -> DataFrame:
     from pyspark.ml.functions import vector_to_array
 

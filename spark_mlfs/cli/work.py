@@ -120,7 +120,11 @@ class Work:
         return [name for path, format, _ in self.sources for name in inputs(path, format)]
 
     def check(
-        self, models: Sequence[str] = (), saved: str = "", remedy: str = "", options: bool = False
+        self,
+        models: Sequence[str] = (),
+        saved: str = "",
+        remedy: str = "",
+        options: bool = False,
     ) -> None:
         """Refuse paths that are absent or both written and read, before a session starts.
 
@@ -233,7 +237,11 @@ class Work:
         model: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return the entries of manifest.json; those of the applied `model` and the data first."""
-        data = {"path": self.path, "format": self.format, "options": self.options}
+        data = {
+            "path": self.path,
+            "format": self.format,
+            "options": self.options,
+        }
         return {
             **opening(self.args.command, self.args.argv),
             **({} if model is None else {"model": model, "data": data}),
@@ -278,12 +286,25 @@ def _import_modules(names: Sequence[str]) -> None:
             import_module(f"..{name}", __package__)
 
 
-def packed(frame: Any, spark: Any, grades: Any, **options: Any) -> Any:
+def packed(
+    frame: Any,
+    spark: Any,
+    grades: Any,
+    **options: Any,
+) -> Any:
     """Return the rows of a frame, packed with the weights they have.
 
     Those of this process know its memory."""
     weight = WEIGHT if WEIGHT in frame.columns else None
-    rows = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=grades, **options)
+    rows = pack(
+        frame,
+        FEATURES,
+        LABELS,
+        ID,
+        weight=weight,
+        grades=grades,
+        **options,
+    )
     if isinstance(rows, InMemoryDataset):
         rows.memory = spark.memory
     return rows

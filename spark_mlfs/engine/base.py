@@ -329,16 +329,34 @@ class Engine(Releasable):
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """Return the sizes of the states at most; `BudgetError` where one is above the budget."""
         sizes = self._sizes(statistics)
-        self._fit(statistics, sizes, "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
+        self._fit(
+            statistics,
+            sizes,
+            "driver_bytes",
+            self.budgets.driver,
+            ON_THE_DRIVER,
+        )
         return sizes
 
     def _fit(
-        self, statistics: list[Statistic], sizes: list[int], name: str, budget: int, place: str
+        self,
+        statistics: list[Statistic],
+        sizes: list[int],
+        name: str,
+        budget: int,
+        place: str,
     ) -> None:
         """Raise `BudgetError` where a merged state would exceed a budget."""
         for statistic, size in zip(statistics, sizes, strict=True):
             needs = f"{statistic.name} over {self.num_features} features needs"
-            must_fit(size, budget, name, needs, FEWER_NUMBERS, place)
+            must_fit(
+                size,
+                budget,
+                name,
+                needs,
+                FEWER_NUMBERS,
+                place,
+            )
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:
         """Return the sizes of the states at most.
@@ -427,7 +445,11 @@ class Engine(Releasable):
         raise NotImplementedError
 
     def cell_information(
-        self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
+        self,
+        coding: Coding,
+        target: Target,
+        selected: tuple[int, ...],
+        logs: CountLogs,
     ) -> np.ndarray:
         """Return (v,) I(f; target | X_S) in nats, S = `selected` jointly."""
         raise NotImplementedError

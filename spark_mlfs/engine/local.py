@@ -179,12 +179,23 @@ class LocalEngine(Engine):
         sizes = self._sizes(statistics)
         for statistic, size in zip(statistics, sizes, strict=True):
             if statistic.layout == "identified" or statistic.quantised:
-                self._fit([statistic], [size], "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
+                self._fit(
+                    [statistic],
+                    [size],
+                    "driver_bytes",
+                    self.budgets.driver,
+                    ON_THE_DRIVER,
+                )
         size = self.bytes_in_one_process(statistics, sizes)
         largest = statistics[int(np.argmax(sizes))].name if sizes else ""
         needs = f"{largest} over {self.num_features} features and {self.profile.n} rows needs"
         must_fit(
-            size, *self.state_budget, needs, FEWER_NUMBERS, f"in {ONE_WORKER}", WorkerBudgetError
+            size,
+            *self.state_budget,
+            needs,
+            FEWER_NUMBERS,
+            f"in {ONE_WORKER}",
+            WorkerBudgetError,
         )
         return sizes
 
@@ -224,7 +235,11 @@ class LocalEngine(Engine):
         return exact_quantiles(self.rows.x, self.profile.varying, shares)
 
     def cell_information(
-        self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
+        self,
+        coding: Coding,
+        target: Target,
+        selected: tuple[int, ...],
+        logs: CountLogs,
     ) -> np.ndarray:
         return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
@@ -234,7 +249,13 @@ class LocalEngine(Engine):
         rows = f"all {self.profile.n} rows of {self.num_features} features"
         remedy = "sample the rows, or screen the features first"
         needs = f"this needs {rows} in one process,"
-        must_fit(size, *self.state_budget, needs, remedy, error=WorkerBudgetError)
+        must_fit(
+            size,
+            *self.state_budget,
+            needs,
+            remedy,
+            error=WorkerBudgetError,
+        )
         block = in_order_of_ids([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)
         x -= x.mean(axis=0)

@@ -170,7 +170,13 @@ class SparkEngine(Engine):
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         sizes = super()._refuse(statistics)
-        self._fit(statistics, sizes, "worker_bytes", self.budgets.worker, "in a worker process")
+        self._fit(
+            statistics,
+            sizes,
+            "worker_bytes",
+            self.budgets.worker,
+            "in a worker process",
+        )
         return sizes
 
     def _job(self, frame: DataFrame, statistics: list[Statistic], shuffled: bool) -> list[State]:
@@ -249,7 +255,11 @@ class SparkEngine(Engine):
         return rows
 
     def cell_information(
-        self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
+        self,
+        coding: Coding,
+        target: Target,
+        selected: tuple[int, ...],
+        logs: CountLogs,
     ) -> np.ndarray:
         counts = cell_counts(coding, target, selected, logs)
         is_small = counts.state_bytes(self.profile) <= DIRECT_BYTES
@@ -263,7 +273,13 @@ class SparkEngine(Engine):
         rows = f"{self.profile.n} rows of {self.num_features} features in one task"
         remedy = "sample the rows, or screen the features first"
         needs = f"this needs all {rows},"
-        must_fit(size, self.budgets.driver, "driver_bytes", needs, remedy)
+        must_fit(
+            size,
+            self.budgets.driver,
+            "driver_bytes",
+            needs,
+            remedy,
+        )
         self.cost.jobs += 1
         return tasks.run_in_one_task(self.packed, partial(tasks.in_memory, work=work), self.budgets)
 
@@ -271,7 +287,13 @@ class SparkEngine(Engine):
         """Raise `BudgetError` where all rows exceed the driver's budget."""
         needs = f"this needs all {self.profile.n} rows in {place},"
         remedy = "sample the rows, or select features first"
-        must_fit(self.profile.size, self.budgets.driver, "driver_bytes", needs, remedy)
+        must_fit(
+            self.profile.size,
+            self.budgets.driver,
+            "driver_bytes",
+            needs,
+            remedy,
+        )
 
     def gathered(self) -> Block:
         self.refuse_weights("a method that goes over the rows themselves")

@@ -78,7 +78,10 @@ def _up_to(share: int, blocks: Iterable[tuple[AnyBlock, int]]) -> Iterator[list[
 
 
 def partial_states(
-    batches: Batches, statistics: list[Statistic], profile: Profile, pieces: int
+    batches: Batches,
+    statistics: list[Statistic],
+    profile: Profile,
+    pieces: int,
 ) -> Batches:
     """Yield the statistics' states over the blocks of a task, cut into `pieces`."""
     states: list[State | None] = [None] * len(statistics)
@@ -243,7 +246,10 @@ def times(batches: Batches, shift: np.ndarray) -> Batches:
 
 
 def spread_cells(
-    batches: Batches, coding: Coding, selected: tuple[int, ...], buckets: int
+    batches: Batches,
+    coding: Coding,
+    selected: tuple[int, ...],
+    buckets: int,
 ) -> Batches:
     """Cut coded blocks by the hash of their rows' joint cell of some features."""
     for data in encoded_cells(batches):
@@ -264,14 +270,23 @@ def gather_coded(batches: Batches) -> Batches:
         yield _block_row(concatenate_coded(parts).encode())
 
 
-def spread_columns(batches: Batches, features: np.ndarray, target: Target, slices: int) -> Batches:
+def spread_columns(
+    batches: Batches,
+    features: np.ndarray,
+    target: Target,
+    slices: int,
+) -> Batches:
     """Cut raw blocks into slices of columns, with row ids and groups."""
     for data in encoded_cells(batches):
         block = Block.decode(data)
         rows, groups = target.groups(block)
         x = block.x[rows]
         for index, columns in enumerate(np.array_split(features, slices)):
-            part = {"x": x[:, columns], "ids": block.ids[rows], "groups": groups}
+            part = {
+                "x": x[:, columns],
+                "ids": block.ids[rows],
+                "groups": groups,
+            }
             yield _block_row(encode(part), index)
 
 
@@ -292,7 +307,10 @@ def work_on_columns(
 
 
 def over_labels(
-    batches: Batches, work: Callable[[Block, list[int]], State], q: int, tasks: int
+    batches: Batches,
+    work: Callable[[Block, list[int]], State],
+    q: int,
+    tasks: int,
 ) -> Batches:
     """Do the work of `Engine.over_labels` in a task.
 
@@ -316,7 +334,10 @@ def in_memory(engine: LocalEngine, work: Callable[[np.ndarray, Block], Any]) -> 
 
 
 def in_one_task(
-    batches: Batches, work: Callable[[LocalEngine], Any], profile: Profile, budgets: Budgets
+    batches: Batches,
+    work: Callable[[LocalEngine], Any],
+    profile: Profile,
+    budgets: Budgets,
 ) -> Batches:
     """Do a small run: every block in one task, the whole method there, its result pickled."""
     blocks = [Block.decode(bytes(data)) for data in encoded_cells(batches)]

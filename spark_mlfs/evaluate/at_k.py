@@ -39,7 +39,12 @@ _UNIT, _HALF = 42, 31
 NAMES = ("precisionAt", "ndcgAt"), ("pspAt", "psndcgAt")
 
 
-def propensities(counts: ArrayLike, rows: int, a: float = 0.55, b: float = 1.5) -> np.ndarray:
+def propensities(
+    counts: ArrayLike,
+    rows: int,
+    a: float = 0.55,
+    b: float = 1.5,
+) -> np.ndarray:
     """Return the propensities (q,) of labels that `counts` (q,) of N training `rows` have.
 
         p_l = 1 / (1 + C (N_l + b)^−a),     C = (ln N − 1)(b + 1)^a
@@ -80,7 +85,10 @@ class SumsAtK:
 
     @staticmethod
     def of(
-        truth: Matrix, scores: Matrix, most: int = max(AT), propensities: ArrayLike | None = None
+        truth: Matrix,
+        scores: Matrix,
+        most: int = max(AT),
+        propensities: ArrayLike | None = None,
     ) -> SumsAtK:
         """Sum up truth (rows, q) 0/1 and scores (rows, q), up to k = `most`.
 
@@ -138,7 +146,10 @@ class SumsAtK:
 
 
 def at_k(
-    truth: Matrix, scores: Matrix, k: Sequence[int] = AT, propensities: ArrayLike | None = None
+    truth: Matrix,
+    scores: Matrix,
+    k: Sequence[int] = AT,
+    propensities: ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return every metric at each `k` of arrays (rows, q): 0/1 truth, and scores.
 
@@ -179,7 +190,12 @@ def _row_width(matrix: Matrix) -> int:
     return int(matrix.shape[1])
 
 
-def _sums(truth: Matrix, scores: Matrix, most: int, worth: list[np.ndarray]) -> np.ndarray:
+def _sums(
+    truth: Matrix,
+    scores: Matrix,
+    most: int,
+    worth: list[np.ndarray],
+) -> np.ndarray:
     """Return the `SumsAtK.values` (w, 2, 2, most, 2) of some rows."""
     n, q = truth.shape
     true = sp.csr_matrix(truth, copy=True)
@@ -198,7 +214,13 @@ def _sums(truth: Matrix, scores: Matrix, most: int, worth: list[np.ndarray]) -> 
     ideal = ideal_by_size[np.minimum(sizes[:, None], np.arange(1, most + 1))]
     values = []
     for gains in worth:
-        best = best_of(rows, labels, gains[labels], n, most)
+        best = best_of(
+            rows,
+            labels,
+            gains[labels],
+            n,
+            most,
+        )
         reached = np.where(right, gains[predicted], 0)
         possible = np.where(best >= 0, gains[best], 0)
         for gain in (reached, possible):
@@ -208,7 +230,15 @@ def _sums(truth: Matrix, scores: Matrix, most: int, worth: list[np.ndarray]) -> 
     high = fixed >> _HALF
     low = fixed & ((1 << _HALF) - 1)
     halves = np.stack([high, low], axis=-1).sum(axis=1)
-    return np.asarray(halves.reshape(len(worth), 2, 2, most, 2))
+    return np.asarray(
+        halves.reshape(
+            len(worth),
+            2,
+            2,
+            most,
+            2,
+        )
+    )
 
 
 def stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -229,7 +259,11 @@ def stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def best_of(
-    rows: np.ndarray, labels: np.ndarray, values: np.ndarray, n: int, most: int
+    rows: np.ndarray,
+    labels: np.ndarray,
+    values: np.ndarray,
+    n: int,
+    most: int,
 ) -> np.ndarray:
     """Return the labels (n, most) of each row by falling value, of a tie the smallest first.
 

@@ -76,7 +76,11 @@ def labels_of_blocks(
 def _label_lists(read: Read, batches: Batches) -> Batches:
     for block in read(batches):
         yield _encoded(
-            {"ids": block.ids, "indptr": block.label_indptr, "indices": block.label_indices}
+            {
+                "ids": block.ids,
+                "indptr": block.label_indptr,
+                "indices": block.label_indices,
+            }
         )
 
 
@@ -103,7 +107,10 @@ def folds_by_labelset(
 
 
 def fold_ends_of_blocks(
-    frame: Any, read: Read, shares: tuple[float, ...], draws: Sequence[int]
+    frame: Any,
+    read: Read,
+    shares: tuple[float, ...],
+    draws: Sequence[int],
 ) -> list[State]:
     """Return the `fold_ends` of the labelsets of a Spark frame, some of them in each state.
 
@@ -136,7 +143,10 @@ def _fold_ends_of_part(
 
 
 def fold_ends(
-    labelsets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: Sequence[int]
+    labelsets: np.ndarray,
+    ids: np.ndarray,
+    shares: tuple[float, ...],
+    draws: Sequence[int],
 ) -> State:
     """Return where the folds end among the row hashes of each labelset, at each draw.
 

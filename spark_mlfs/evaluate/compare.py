@@ -63,7 +63,15 @@ def settings_of(plan: Comparison, candidates: Sequence[Candidate]) -> dict[str, 
     settings = {name: value for name, value in plan.as_dict().items() if name in sections}
     orders = [None if c.order is None else list(c.order) for c in candidates]
     head = {"tool": "spark_mlfs", "job": "compare"}
-    return json.loads(json.dumps({**head, **settings, "orders": orders}))
+    return json.loads(
+        json.dumps(
+            {
+                **head,
+                **settings,
+                "orders": orders,
+            }
+        )
+    )
 
 
 # ---- the run ----
@@ -116,8 +124,20 @@ def run(
             methods = [candidate.behind(data.screen) for candidate in taking_part[position]]
             all_trials = _trials(splits, methods, design)
             trials = {number: all_trials[number % trials_per_data_set] for number in numbers}
-            record = partial(_record, journal, data.name, trials, progress)
-            run_trials(rows, trials, record, parallelism, _remaining(budgets, packed))
+            record = partial(
+                _record,
+                journal,
+                data.name,
+                trials,
+                progress,
+            )
+            run_trials(
+                rows,
+                trials,
+                record,
+                parallelism,
+                _remaining(budgets, packed),
+            )
             packed.pop(position).release()
         if isinstance(session, LocalSession) and plan.run.engine != "local":
             _raise_too_large(journal)
@@ -156,7 +176,10 @@ def _remaining(budgets: Budgets, packed: Mapping[int, Dataset]) -> Budgets:
 
 
 def _unfinished(
-    plan: Comparison, journal: Journal, trials_per_data_set: int, described: set[str]
+    plan: Comparison,
+    journal: Journal,
+    trials_per_data_set: int,
+    described: set[str],
 ) -> dict[int, list[int]]:
     """Return the numbers of the trials still to run, and of failed ones, by position of the data.
 
@@ -258,7 +281,10 @@ def _label_statistics(
 
 
 def describe(
-    packed: Dataset, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS
+    packed: Dataset,
+    name: str,
+    split: Split | None = None,
+    budgets: Budgets = DEFAULT_BUDGETS,
 ) -> dict[str, Any]:
     """Return sizes and label statistics of a data set, as the journal keeps them.
 

@@ -110,7 +110,12 @@ def _marked_ids(row_id: str, mark: int, batch: pa.RecordBatch) -> pa.Array:
 # ---- a sample ----
 
 
-def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
+def sampled(
+    frame: Any,
+    rows: int,
+    seed: int,
+    row_id: str,
+) -> Any:
     """Return at most so many rows of a frame: those with the smallest seeded hashes of their ids.
 
     Raises `ParameterError` where the rows have no ids."""

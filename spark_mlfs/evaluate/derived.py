@@ -47,7 +47,10 @@ def _side(split: Split, tested: bool, block: Block) -> Block:
 
 
 def mapped(
-    packed: Rows, function: Callable[[Block], Block], title: str, trained: bool = True
+    packed: Rows,
+    function: Callable[[Block], Block],
+    title: str,
+    trained: bool = True,
 ) -> Rows:
     """Return packed data of the blocks that `function` makes of each block, profiled anew.
 
@@ -111,7 +114,10 @@ def _check_rows(profile: Profile, title: str, trained: bool) -> None:
 
 
 def noisy(
-    packed: Rows, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS
+    packed: Rows,
+    amount: float = 0.15,
+    seed: int = 0,
+    budgets: Budgets = DEFAULT_BUDGETS,
 ) -> Rows:
     """Return the packed data with Gaussian noise on the features: x_ij + amount · σ_j · z_ij.
 

@@ -84,7 +84,12 @@ def _split_labels(
 # ---- frames of Spark's ----
 
 
-def _split_frame(frame: DataFrame, protocol: Protocol, labels: str, row_id: str) -> list[Sides]:
+def _split_frame(
+    frame: DataFrame,
+    protocol: Protocol,
+    labels: str,
+    row_id: str,
+) -> list[Sides]:
     """Return the training and test side of each split of a Spark frame."""
     check_column(frame, row_id)
     ids = _row_ids(frame, row_id)
@@ -92,7 +97,13 @@ def _split_frame(frame: DataFrame, protocol: Protocol, labels: str, row_id: str)
         head = frame.select(F.lit(1)).limit(STRATIFY_ROWS + 1)
         few = head.count() <= STRATIFY_ROWS
     if protocol.stratified:
-        return _split_stratified(frame, protocol, labels, ids, few)
+        return _split_stratified(
+            frame,
+            protocol,
+            labels,
+            ids,
+            few,
+        )
     folds: Sequence[Hashed | Listed] = protocol.hashed_folds()
     if few:
         with worker_errors():
@@ -112,7 +123,11 @@ def _row_ids(frame: DataFrame, row_id: str) -> Column:
 
 
 def _split_stratified(
-    frame: DataFrame, protocol: Protocol, labels: str, ids: Column, few: bool
+    frame: DataFrame,
+    protocol: Protocol,
+    labels: str,
+    ids: Column,
+    few: bool,
 ) -> list[Sides]:
     """Return the sides of stratified splits: of `few` rows by iterative stratification."""
     check_column(frame, labels)
@@ -164,7 +179,10 @@ def _tested(split: Split, ids: Column) -> Column:
 
 
 def _sides_by_labelset(
-    frame: DataFrame, ids: Column, folds_of_rows: DataFrame, splits: Sequence[Split]
+    frame: DataFrame,
+    ids: Column,
+    folds_of_rows: DataFrame,
+    splits: Sequence[Split],
 ) -> list[Sides]:
     """Return the sides of splits whose folds stand in a frame beside the row ids, ``_row``."""
     repeats = folds_of_rows.columns[1:]

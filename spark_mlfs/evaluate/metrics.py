@@ -105,7 +105,12 @@ class Sums:
         )
 
     @staticmethod
-    def of(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str = "standard") -> Sums:
+    def of(
+        truth: Matrix,
+        predicted: Matrix,
+        scores: Matrix,
+        kind: str = "standard",
+    ) -> Sums:
         """Sum up a batch: `truth` and `predicted` (rows, q) 0/1, `scores` (rows, q).
 
         They are dense or sparse. Raises `DataError` for shapes that differ, labels other than 0 or
@@ -176,7 +181,12 @@ class Sums:
     def encode(self) -> bytearray:
         """Encode the sums as bytes, for a file or another process."""
         return encode(
-            {"counts": self.counts, "shares": self.shares, "labels": self.labels, "kind": self.kind}
+            {
+                "counts": self.counts,
+                "shares": self.shares,
+                "labels": self.labels,
+                "kind": self.kind,
+            }
         )
 
     @staticmethod
@@ -259,7 +269,12 @@ def _fixed(shares: np.ndarray) -> np.ndarray:
     return np.array([high.sum(), low.sum()], np.int64)
 
 
-def _sums(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str) -> Sums:
+def _sums(
+    truth: Matrix,
+    predicted: Matrix,
+    scores: Matrix,
+    kind: str,
+) -> Sums:
     """Sum up some rows: t (n, q) of true labels, z of predicted ones, s of scores."""
     t = _binary(dense(truth), "true")
     z = _binary(dense(predicted), "predicted")
@@ -326,7 +341,10 @@ def _depth_of_ascending_sort(t: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 def evaluate(
-    truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "standard"
+    truth: Matrix,
+    predicted: Matrix,
+    scores: Matrix,
+    metrics: str = "standard",
 ) -> dict[str, float]:
     """Return every metric of arrays (rows, q): 0/1 truth, 0/1 predictions, and scores.
 
@@ -417,11 +435,20 @@ def evaluate_frame(
     metrics: str = "standard",
 ) -> dict[str, float]:
     """Return every metric of a frame of predictions; see `sums_of`."""
-    return sums_of(frame, labelsCol, predictionCol, rawPredictionCol, metrics).metrics()
+    return sums_of(
+        frame,
+        labelsCol,
+        predictionCol,
+        rawPredictionCol,
+        metrics,
+    ).metrics()
 
 
 def _sums_of_batches(
-    batches: Batches, vectors: list[bool], names: Sequence[str], sum_up: Callable[..., Any]
+    batches: Batches,
+    vectors: list[bool],
+    names: Sequence[str],
+    sum_up: Callable[..., Any],
 ) -> Batches:
     """Yield the sums of a task's rows whose labels are known."""
 

@@ -59,7 +59,13 @@ class Outcome:
         assert self.plan is not None
         kind, name = main_metric(self.plan)
         title = classifier or self.plan.design().classifiers[0].title
-        return summary(self.cells, metrics or kind, metric or name, title, self.methods).mean
+        return summary(
+            self.cells,
+            metrics or kind,
+            metric or name,
+            title,
+            self.methods,
+        ).mean
 
 
 def outcome_of(journal: Journal, plan: Comparison, candidates: Sequence[Candidate]) -> Outcome:
@@ -148,13 +154,21 @@ def _choices(result: Entry, plan: Comparison) -> Iterator[Line]:
     for choice in result["choices"]:
         parameters = json.dumps(choice["parameters"], sort_keys=True)
         for size, value in zip(sizes, choice["values"], strict=True):
-            yield _trial_columns(result) | {"parameters": parameters, "size": size, "value": value}
+            yield _trial_columns(result) | {
+                "parameters": parameters,
+                "size": size,
+                "value": value,
+            }
 
 
 def _rankings(result: Entry, data: dict[str, Entry]) -> Iterator[Line]:
     names = data[result["data"]]["feature_names"]
     for rank, feature in enumerate(result["order"], 1):
-        yield _trial_columns(result) | {"rank": rank, "index": feature, "name": names[feature]}
+        yield _trial_columns(result) | {
+            "rank": rank,
+            "index": feature,
+            "name": names[feature],
+        }
 
 
 def _labels(results: Sequence[Entry], plan: Comparison, data: dict[str, Entry]) -> list[Line]:
@@ -170,6 +184,11 @@ def _labels(results: Sequence[Entry], plan: Comparison, data: dict[str, Entry]) 
     lines = []
     for (name, method, classifier), counts in sums.items():
         for label, values in zip(data[name]["label_names"], counts.T.tolist(), strict=True):
-            line = {"data": name, "method": method, "classifier": classifier, "label": label}
+            line = {
+                "data": name,
+                "method": method,
+                "classifier": classifier,
+                "label": label,
+            }
             lines.append(line | dict(zip(LABEL_COUNTS, values, strict=True)))
     return lines

@@ -231,7 +231,11 @@ class Comparison(Section):
                 "[protocol] choose.sizes must be among sizes where the size is chosen, too"
             )
         return Design(
-            sizes, tuple(classifiers), tuple(self.protocol.metrics), choose, self.protocol.seed
+            sizes,
+            tuple(classifiers),
+            tuple(self.protocol.metrics),
+            choose,
+            self.protocol.seed,
         )
 
 

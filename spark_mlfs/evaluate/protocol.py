@@ -86,7 +86,13 @@ class Protocol:
         else:
             shares = _shares_of_folds(text, int(match["folds"]))
         stratified = match["stratified"] is not None
-        return Protocol(repeats, shares, random, stratified, seed)
+        return Protocol(
+            repeats,
+            shares,
+            random,
+            stratified,
+            seed,
+        )
 
     @property
     def count(self) -> int:

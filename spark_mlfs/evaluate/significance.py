@@ -93,7 +93,14 @@ def friedman(values: ArrayLike, larger_is_better: bool = True) -> Friedman:
     f = (n - 1) * chi2 / residual if residual > 1e-9 * n * k else math.inf
     p = stats.chi2.sf(chi2, k - 1)
     f_p = stats.f.sf(f, k - 1, (k - 1) * (n - 1))
-    return Friedman(sums / n, float(chi2), float(p), float(f), float(f_p), n)
+    return Friedman(
+        sums / n,
+        float(chi2),
+        float(p),
+        float(f),
+        float(f_p),
+        n,
+    )
 
 
 def nemenyi_quantile(methods: int, alpha: float = 0.05) -> float:
@@ -120,7 +127,10 @@ def bonferroni_dunn_quantile(methods: int, alpha: float = 0.05) -> float:
 
 
 def critical_difference(
-    methods: int, data_sets: int, alpha: float = 0.05, test: str = "nemenyi"
+    methods: int,
+    data_sets: int,
+    alpha: float = 0.05,
+    test: str = "nemenyi",
 ) -> float:
     """Return CD = q_α √(k(k+1)/6N): mean ranks this far apart differ significantly.
 

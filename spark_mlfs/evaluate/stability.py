@@ -86,7 +86,15 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     chance = mean / d * (1 - mean / d)
     if not chance > 0:
         nan = float("nan")
-        return Stability(nan, nan, nan, nan, m, d, mean)
+        return Stability(
+            nan,
+            nan,
+            nan,
+            nan,
+            m,
+            d,
+            mean,
+        )
     spread = float((p * (1 - p)).mean())
     value = 1 - m / (m - 1) * spread / chance
     weight = 2 * sizes * mean / d**2 - sizes / d - mean / d + 1
@@ -95,7 +103,15 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     deviations = phi - phi.mean()
     variance = 4 / m**2 * float((deviations**2).sum())
     half = -float(special.ndtri(alpha / 2)) * variance**0.5
-    return Stability(value, value - half, value + half, variance, m, d, mean)
+    return Stability(
+        value,
+        value - half,
+        value + half,
+        variance,
+        m,
+        d,
+        mean,
+    )
 
 
 def agreement(rankings: Sequence[Sequence[str]], size: int) -> Stability:

@@ -61,7 +61,11 @@ def value_of(cells: pd.DataFrame, metric: str) -> pd.Series:
 
 
 def summary(
-    cells: pd.DataFrame, kind: str, metric: str, classifier: str, methods: Sequence[str]
+    cells: pd.DataFrame,
+    kind: str,
+    metric: str,
+    classifier: str,
+    methods: Sequence[str],
 ) -> Summary:
     """Return the `Summary` of a metric; data sets and methods in the order of the plan."""
     cells = cells[(cells["metrics"] == kind) & (cells["classifier"] == classifier)]
@@ -137,7 +141,10 @@ def against_all(summary: Summary, metric: str) -> tuple[list[str], list[str]]:
 
 
 def mean_ranks(
-    cells: pd.DataFrame, plan: Comparison, classifier: str, methods: Sequence[str]
+    cells: pd.DataFrame,
+    plan: Comparison,
+    classifier: str,
+    methods: Sequence[str],
 ) -> pd.DataFrame:
     """Return the mean rank of each method over the data sets, a row a metric.
 
@@ -145,7 +152,13 @@ def mean_ranks(
     lines = []
     for kind in plan.protocol.metrics:
         for metric in LARGER_IS_BETTER:
-            means = summary(cells, kind, metric, classifier, methods).mean
+            means = summary(
+                cells,
+                kind,
+                metric,
+                classifier,
+                methods,
+            ).mean
             table = means.drop(columns=ALL_FEATURES, errors="ignore").dropna()
             if len(table) and table.shape[1] >= 2:
                 # ranks are of two data sets at least: they are given twice
@@ -157,7 +170,11 @@ def mean_ranks(
 
 
 def curves(
-    cells: pd.DataFrame, kind: str, metric: str, classifier: str, data: str
+    cells: pd.DataFrame,
+    kind: str,
+    metric: str,
+    classifier: str,
+    data: str,
 ) -> tuple[pd.DataFrame, float | None]:
     """Return the metric by number of features (index) and method (columns), and of all features.
 

@@ -215,7 +215,11 @@ class PredictionSums(Statistic, layout="rows"):
 
 
 def evaluated(
-    train: RowSet, test: RowSet, features: np.ndarray, spec: ClassifierSpec, kinds: tuple[str, ...]
+    train: RowSet,
+    test: RowSet,
+    features: np.ndarray,
+    spec: ClassifierSpec,
+    kinds: tuple[str, ...],
 ) -> tuple[list[Sums], float, float]:
     """Fit a classifier on some features of the training rows and predict the test rows.
 
@@ -239,7 +243,13 @@ def _cell(
     with_labels: bool,
 ) -> dict[str, Any]:
     """Return the metrics of a classifier on some features, and counts by label if wanted."""
-    sums, fit_seconds, predict_seconds = evaluated(train, test, features, spec, kinds)
+    sums, fit_seconds, predict_seconds = evaluated(
+        train,
+        test,
+        features,
+        spec,
+        kinds,
+    )
     cell: dict[str, Any] = {"count": len(features)}
     cell["fit"] = round(fit_seconds, 4)
     cell["predict"] = round(predict_seconds, 4)
@@ -277,7 +287,12 @@ class Trial:
             return run_selection(train, test, self.candidate, self.design)
 
 
-def run_extraction(train: RowSet, test: RowSet, candidate: Candidate, design: Design) -> Result:
+def run_extraction(
+    train: RowSet,
+    test: RowSet,
+    candidate: Candidate,
+    design: Design,
+) -> Result:
     """Return the result of an extractor: one size, all features that it makes."""
     assert candidate.extractor is not None
     name, parameters = candidate.extractor
@@ -292,8 +307,19 @@ def run_extraction(train: RowSet, test: RowSet, candidate: Candidate, design: De
         with test.changed(extract, False) as new_test:
             for spec in design.classifiers:
                 with_slices = _with_slices(spec, slices)
-                cell = {"classifier": spec.title, "size": EXTRACTED, "chosen": False}
-                cell |= _cell(new_train, new_test, features, with_slices, design.kinds, True)
+                cell = {
+                    "classifier": spec.title,
+                    "size": EXTRACTED,
+                    "chosen": False,
+                }
+                cell |= _cell(
+                    new_train,
+                    new_test,
+                    features,
+                    with_slices,
+                    design.kinds,
+                    True,
+                )
                 cells.append(cell)
     result: Result = {
         "cells": cells,
@@ -321,11 +347,20 @@ def _with_slices(spec: ClassifierSpec, slices: list[int]) -> ClassifierSpec:
     """Return the classifier that sees of each label the features made for it, where it can."""
     if len(slices) < 2 or "label_specific" not in spec.parameters:
         return spec
-    parameters = {**spec.parameters, "label_specific": True, "slices": slices}
+    parameters = {
+        **spec.parameters,
+        "label_specific": True,
+        "slices": slices,
+    }
     return replace(spec, parameters=parameters)
 
 
-def run_selection(train: RowSet, test: RowSet, candidate: Candidate, design: Design) -> Result:
+def run_selection(
+    train: RowSet,
+    test: RowSet,
+    candidate: Candidate,
+    design: Design,
+) -> Result:
     """Return the result of a selection: of each classifier a cell a size."""
     width = train.profile.d
     sizes = candidate.counts(design.sizes, width)
@@ -354,9 +389,20 @@ def run_selection(train: RowSet, test: RowSet, candidate: Candidate, design: Des
         for text, count in sizes.items():
             if count not in by_count:
                 features = candidate.head(order, count)
-                cell = _cell(train, test, features, spec, design.kinds, count == with_labels)
+                cell = _cell(
+                    train,
+                    test,
+                    features,
+                    spec,
+                    design.kinds,
+                    count == with_labels,
+                )
                 by_count[count] = cell | {"count": candidate.number(features)}
-            cell = {"classifier": spec.title, "size": text, "chosen": text == size}
+            cell = {
+                "classifier": spec.title,
+                "size": text,
+                "chosen": text == size,
+            }
             cells.append(cell | by_count[count])
     selects = bool(candidate.requests or candidate.order)
     head = candidate.head(order, max(sizes.values()))
@@ -417,7 +463,13 @@ def choose(
                 order, _ = ranked(inner.engine, inner.profile.varying, request)
                 heads = {count: candidate.head(order, count) for count in counts}
                 metric = {
-                    count: _inner_metric(inner, test, features, design, choosing)
+                    count: _inner_metric(
+                        inner,
+                        test,
+                        features,
+                        design,
+                        choosing,
+                    )
                     for count, features in heads.items()
                 }
                 values[fold, number] = [metric[count] for count in counts]
@@ -435,10 +487,20 @@ def choose(
 
 
 def _inner_metric(
-    train: RowSet, test: RowSet, features: np.ndarray, design: Design, choosing: Choose
+    train: RowSet,
+    test: RowSet,
+    features: np.ndarray,
+    design: Design,
+    choosing: Choose,
 ) -> float:
     kinds = (choosing.metrics,)
-    (sums,), _, _ = evaluated(train, test, features, design.classifiers[0], kinds)
+    (sums,), _, _ = evaluated(
+        train,
+        test,
+        features,
+        design.classifiers[0],
+        kinds,
+    )
     return sums.metrics()[choosing.metric]
 
 
@@ -457,12 +519,24 @@ def run_trials(
     What cannot be run gives {"error": why} (`too_large`: the memory); what one task may not hold
     runs over the cluster, or alone in this process."""
     if isinstance(packed, InMemoryDataset):
-        _run_here(packed, trials, report, parallelism, budgets)
+        _run_here(
+            packed,
+            trials,
+            report,
+            parallelism,
+            budgets,
+        )
         return
     assert isinstance(packed, Packed)
     remaining = trials
     if packed.profile.size <= budgets.small and SizingEngine(packed.profile, budgets).fits([]):
-        remaining = _run_in_tasks(packed, trials, report, max(1, parallelism), budgets)
+        remaining = _run_in_tasks(
+            packed,
+            trials,
+            report,
+            max(1, parallelism),
+            budgets,
+        )
     if not remaining:
         return
     pool = None
@@ -484,7 +558,13 @@ def _run_here(
     parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
     share = replace(budgets, worker=budgets.worker // parallelism)
     rows = replace(packed, cores=max(1, packed.cores // parallelism))
-    too_large = _run_in_tasks(rows, trials, report, parallelism, share)
+    too_large = _run_in_tasks(
+        rows,
+        trials,
+        report,
+        parallelism,
+        share,
+    )
     for key, trial in too_large.items():
         report(key, _result(partial(_in_one_task, packed, trial, budgets)))
 
@@ -499,7 +579,11 @@ def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
 
 
 def _run_in_tasks(
-    packed: Any, trials: Mapping[Any, Trial], report: Report, parallelism: int, budgets: Budgets
+    packed: Any,
+    trials: Mapping[Any, Trial],
+    report: Report,
+    parallelism: int,
+    budgets: Budgets,
 ) -> dict[Any, Trial]:
     """Run every trial as one task, `parallelism` at a time; return those it may not hold."""
     too_large: dict[Any, Trial] = {}

@@ -76,7 +76,11 @@ def restrict(engine: Engine) -> None:
                 "no row has all its labels known; extractors learn from fully labelled rows: label "
                 "some"
             )
-        ends = {"low": known["low"], "high": known["high"], "positive": known["positive"]}
+        ends = {
+            "low": known["low"],
+            "high": known["high"],
+            "positive": known["positive"],
+        }
         profile = dataclasses.replace(profile, **ends)
         engine.profile = profile
     place = "over the rows whose labels are all known" if profile.has_unknown else "in the data"
@@ -106,7 +110,12 @@ class Linear(Extractor):
         return out
 
     @staticmethod
-    def state_of(engine: Engine, view: GramView, projection: np.ndarray, **results: Any) -> State:
+    def state_of(
+        engine: Engine,
+        view: GramView,
+        projection: np.ndarray,
+        **results: Any,
+    ) -> State:
         """Return the state of a projection, with further results."""
         return {
             "columns": engine.profile.varying[view.varying],

@@ -193,7 +193,11 @@ def nearest_centre(points: Rows, centres: np.ndarray) -> np.ndarray:
 
 
 def cluster_centres(
-    engine: Engine, clusters: list[Cluster], geometry: Geometry, seed: int, max_iter: int
+    engine: Engine,
+    clusters: list[Cluster],
+    geometry: Geometry,
+    seed: int,
+    max_iter: int,
 ) -> tuple[np.ndarray, int, bool]:
     """Return the centres (Σ counts, v) of all problems, iterations, and whether they converged.
 
@@ -252,7 +256,11 @@ class LIFT(Extractor):
         )
         with one_thread():
             centres, iterations, converged = cluster_centres(
-                engine, clusters, geometry, p["seed"], p["max_iter"]
+                engine,
+                clusters,
+                geometry,
+                p["seed"],
+                p["max_iter"],
             )
         if engine.profile.sparse:  # the centres are of rows that are moved by `centre` only
             centres = centres - (geometry.offset - geometry.centre) / geometry.scale

@@ -141,7 +141,12 @@ class LIFTRSM(Extractor):
         ]
 
 
-def reduced_labels(lift: State, p: Values, block: Block, labels: list[int]) -> State:
+def reduced_labels(
+    lift: State,
+    p: Values,
+    block: Block,
+    labels: list[int],
+) -> State:
     """Return the projections of some labels by LIFT's state, from the rows of a block.
 
     `mean l` (D,), `projection l` (D, r)."""
@@ -164,7 +169,12 @@ def reduced_labels(lift: State, p: Values, block: Block, labels: list[int]) -> S
     return out
 
 
-def subspaces(D: int, count: int, width: int, seed: tuple[int, int]) -> list[np.ndarray]:
+def subspaces(
+    D: int,
+    count: int,
+    width: int,
+    seed: tuple[int, int],
+) -> list[np.ndarray]:
     """Draw the columns of each random subspace, by (seed, label)."""
     width = width if D >= 20 else max(1, int(0.3 * D + 1e-9))
     draws = mix(np.arange(count) + seed[1] * count, seed[0])
@@ -292,7 +302,10 @@ class Laplacian:
 
 
 def projection(
-    phi: np.ndarray, positive: np.ndarray, p: Values, seed: tuple[int, int]
+    phi: np.ndarray,
+    positive: np.ndarray,
+    p: Values,
+    seed: tuple[int, int],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (D, r) the leading eigenvectors and (D,) all eigenvalues.
 
@@ -364,7 +377,12 @@ def rows_of_sample(seed: int, last: int | None, batches: Batches) -> Batches:
             yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
 
 
-def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State]:
+def over_labels(
+    engine: Engine,
+    count: int,
+    seed: int,
+    work: Work,
+) -> list[State]:
     """Run `work(rows, some labels)`, picklable, until every label has had its turn.
 
     The rows are the same at most `count` by id. `BudgetError` where they exceed what a task may

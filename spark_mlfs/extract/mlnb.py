@@ -156,7 +156,12 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
                     shares = ranking_loss(truth, score)
                     ranking[f, i] += np.rint(shares * scale).astype(np.int64).sum()
                 ranked[f] += len(shares)
-        return {"wrong": wrong, "ranking": ranking, "ranked": ranked, "rows": rows}
+        return {
+            "wrong": wrong,
+            "ranking": ranking,
+            "ranked": ranked,
+            "rows": rows,
+        }
 
     def _score(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
         square = self.square[fold][:, mask]
@@ -176,7 +181,11 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
         return np.stack(by_label, axis=1) + self._constant(fold, mask)
 
     def _unsure(
-        self, score: np.ndarray, fold: int, mask: np.ndarray, profile: Profile
+        self,
+        score: np.ndarray,
+        fold: int,
+        mask: np.ndarray,
+        profile: Profile,
     ) -> np.ndarray:
         """Return the rows whose loss rounding may decide.
 
@@ -247,7 +256,10 @@ def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
 
 
 def _gaussian(
-    count: np.ndarray, total: np.ndarray, square: np.ndarray, floor: np.ndarray
+    count: np.ndarray,
+    total: np.ndarray,
+    square: np.ndarray,
+    floor: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the coefficients of z², z and 1 in the logarithm of a class's density."""
     size = np.maximum(count, 1)[:, :, None]
@@ -298,7 +310,12 @@ class MLNB(Linear):
                 return engine.run(PopulationLoss(moments, *fitted, population), keep=False)[0]
 
             best, trace = search(
-                loss, width, p["population"], p["generations"], p["seed"], engine.progress
+                loss,
+                width,
+                p["population"],
+                p["generations"],
+                p["seed"],
+                engine.progress,
             )
         return self.state_of(
             engine,

@@ -71,7 +71,13 @@ class MDDM(Linear):
             P = signed(P)
         size = size[:width]
         scores = view.expand(np.linalg.norm(P * size, axis=1))
-        return self.state_of(engine, view, P, eigenvalues=size**2, scores=scores)
+        return self.state_of(
+            engine,
+            view,
+            P,
+            eigenvalues=size**2,
+            scores=scores,
+        )
 
 
 class MLSI(Linear):
@@ -115,4 +121,10 @@ class MLSI(Linear):
             P = signed(vectors[:, ::-1])
         roots = np.sqrt(np.maximum(values, 0))
         scores = view.expand(np.linalg.norm(P * roots, axis=1))
-        return self.state_of(engine, view, P, eigenvalues=values, scores=scores)
+        return self.state_of(
+            engine,
+            view,
+            P,
+            eigenvalues=values,
+            scores=scores,
+        )

@@ -12,7 +12,13 @@ from ..errors import DataNotice, worker_errors
 
 def notice(text: str) -> None:
     """Warn of `text`, once a process."""
-    warnings.warn_explicit(DataNotice(text), None, "spark-mlfs", 0, registry=_notified)
+    warnings.warn_explicit(
+        DataNotice(text),
+        None,
+        "spark-mlfs",
+        0,
+        registry=_notified,
+    )
 
 
 _notified: dict[Any, Any] = {}

@@ -93,7 +93,11 @@ class Kind:
 
 
 _INTEGERS = {"tinyint", "smallint", "int", "bigint"}
-CANONICAL = {"id": Kind("bigint"), "features": Kind("vector"), "labels": Kind("vector")}
+CANONICAL = {
+    "id": Kind("bigint"),
+    "features": Kind("vector"),
+    "labels": Kind("vector"),
+}
 UNKNOWN = Kind("unknown")
 
 

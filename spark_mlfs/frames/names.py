@@ -19,7 +19,10 @@ def quoted(name: str) -> str:
 
 
 def columns_of(
-    frame: DataFrame, columns: str | Sequence[str], argument: str, exclude: Sequence[str] = ()
+    frame: DataFrame,
+    columns: str | Sequence[str],
+    argument: str,
+    exclude: Sequence[str] = (),
 ) -> list[str]:
     """Return the column names an `argument` stands for: one name, a list, or a pattern with ``*``.
 

@@ -60,7 +60,11 @@ def kind_of_arrow(kind: pa.DataType) -> Kind:
 
 
 # unsigned integers, which Spark has not
-_WIDER = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+_WIDER = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+}
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -148,7 +152,10 @@ def _decoded(group: Any, names: Container[str]) -> Counter[str]:
 
 
 def _row_groups(
-    file: str, groups: Sequence[int], rows: int, columns: Sequence[str] | None
+    file: str,
+    groups: Sequence[int],
+    rows: int,
+    columns: Sequence[str] | None,
 ) -> Batches:
     import pyarrow.parquet as pq
 

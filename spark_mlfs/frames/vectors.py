@@ -79,7 +79,12 @@ class Vectors:
         stored = np.repeat(starts[rows], lengths) + within(lengths)
         null = None if self.null is None else self.null[rows]
         return Vectors(
-            self.size, self.dense[rows], lengths, self.indices[stored], self.values[stored], null
+            self.size,
+            self.dense[rows],
+            lengths,
+            self.indices[stored],
+            self.values[stored],
+            null,
         )
 
     def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
@@ -105,7 +110,14 @@ class Vectors:
         if fill is not None:
             values = np.where(np.isnan(values), fill[slots], values)
         lengths = np.bincount(rows, minlength=len(self))
-        return Vectors(len(places), self.dense, lengths, slots.astype(np.int32), values, self.null)
+        return Vectors(
+            len(places),
+            self.dense,
+            lengths,
+            slots.astype(np.int32),
+            values,
+            self.null,
+        )
 
     def toarray(self) -> np.ndarray:
         out = np.zeros((len(self), self.size))
@@ -145,10 +157,22 @@ def dense(matrix: np.ndarray) -> Vectors:
     n, size = matrix.shape
     indices = np.tile(np.arange(size, dtype=np.int32), n)
     values = np.ascontiguousarray(matrix, np.float64).ravel()
-    return Vectors(size, np.ones(n, bool), np.full(n, size), indices, values)
+    return Vectors(
+        size,
+        np.ones(n, bool),
+        np.full(n, size),
+        indices,
+        values,
+    )
 
 
-def sparse(n: int, size: int, rows: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Vectors:
+def sparse(
+    n: int,
+    size: int,
+    rows: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+) -> Vectors:
     """Return n sparse vectors from (row, index, value) triples in any order.
 
     Zeros are not stored, NaN is."""
@@ -164,14 +188,26 @@ def sparse(n: int, size: int, rows: np.ndarray, indices: np.ndarray, values: np.
         rows = rows[order]
         indices = indices[order]
         values = values[order]
-    return Vectors(size, np.zeros(n, bool), np.bincount(rows, minlength=n), indices, values)
+    return Vectors(
+        size,
+        np.zeros(n, bool),
+        np.bincount(rows, minlength=n),
+        indices,
+        values,
+    )
 
 
 def sparse_from_matrix(matrix: np.ndarray) -> Vectors:
     """Return the rows of an n×d matrix as sparse vectors."""
     n, size = matrix.shape
     rows, indices = np.nonzero(matrix)
-    return sparse(n, size, rows, indices, matrix[rows, indices])
+    return sparse(
+        n,
+        size,
+        rows,
+        indices,
+        matrix[rows, indices],
+    )
 
 
 def merge(rows: Sequence[np.ndarray], parts: Sequence[Vectors]) -> Vectors:
@@ -210,7 +246,14 @@ def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, np.ndarray]:
         slots[np.repeat(~dense, lengths)] = indices.flatten().to_numpy(zero_copy_only=False)
     flat = values.flatten().to_numpy(zero_copy_only=False)
     sizes = np.where(dense, lengths, np.asarray(size.fill_null(0)))
-    return Vectors(0, dense, lengths, slots, flat, np.asarray(column.is_null())), sizes
+    return Vectors(
+        0,
+        dense,
+        lengths,
+        slots,
+        flat,
+        np.asarray(column.is_null()),
+    ), sizes
 
 
 def raw_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:

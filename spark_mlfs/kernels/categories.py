@@ -44,7 +44,12 @@ class Categories:
         return bool(self.columns)
 
     def column(
-        self, place: int, name: Any, cells: Any, plain: np.ndarray, text: bool
+        self,
+        place: int,
+        name: Any,
+        cells: Any,
+        plain: np.ndarray,
+        text: bool,
     ) -> np.ndarray | None:
         """Return a column (n,) as codes or days, None where it is one of numbers.
 
@@ -114,10 +119,20 @@ class Categories:
                 lacking = [None] if name in facts["lacking"] else []
                 values[place] = [*facts["values"][name], *lacking]
         dates = {place for place, name in enumerate(names) if name in facts["dates"]}
-        return Categories(facts["missing"], facts["codes"], values, dates, names)
+        return Categories(
+            facts["missing"],
+            facts["codes"],
+            values,
+            dates,
+            names,
+        )
 
     def _learned(
-        self, name: Any, distinct: list[Any], lacking: bool, declared: bool
+        self,
+        name: Any,
+        distinct: list[Any],
+        lacking: bool,
+        declared: bool,
     ) -> list[str | None] | None:
         """Return the values of a category in order.
 

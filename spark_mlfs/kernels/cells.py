@@ -88,7 +88,14 @@ class CellPairs:
         pair, count = numbered(cell[rows] * (int(groups.max(initial=0)) + 1) + groups)
         owner = np.zeros(count, np.int64)
         owner[pair] = cell[rows]
-        return CellPairs(cell, rows, pair, owner, labels, mass)
+        return CellPairs(
+            cell,
+            rows,
+            pair,
+            owner,
+            labels,
+            mass,
+        )
 
     @cached_property
     def in_cell(self) -> np.ndarray:
@@ -111,7 +118,12 @@ class CellPairs:
 
 
 def dense_cell_information(
-    codes: np.ndarray, width: int, per_byte: int, features: int, pairs: CellPairs, logs: CountLogs
+    codes: np.ndarray,
+    width: int,
+    per_byte: int,
+    features: int,
+    pairs: CellPairs,
+    logs: CountLogs,
 ) -> np.ndarray:
     """Return (features,) int64 fixed-point n·I(f; groups | cell) from packed codes.
 
@@ -142,7 +154,10 @@ def dense_cell_information(
 
 
 def sparse_cell_information(
-    onehot: sp.csr_matrix, bins: np.ndarray, pairs: CellPairs, logs: CountLogs
+    onehot: sp.csr_matrix,
+    bins: np.ndarray,
+    pairs: CellPairs,
+    logs: CountLogs,
 ) -> np.ndarray:
     """Return (v,) fixed-point n·I(f; groups | cell) from one-hot slots of the stored codes.
 
@@ -181,7 +196,10 @@ def sparse_cell_information(
 
 
 def _unstored_label_terms(
-    logs: CountLogs, feature_cell: sp.csr_matrix, feature_pair: sp.csr_matrix, pairs: CellPairs
+    logs: CountLogs,
+    feature_cell: sp.csr_matrix,
+    feature_pair: sp.csr_matrix,
+    pairs: CellPairs,
 ) -> np.ndarray:
     """Return (v,) what the code that is not stored adds, less what the cells have without f.
 
@@ -214,7 +232,10 @@ def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.
 
 
 def _changes_without_pairs(
-    logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: CellPairs
+    logs: CountLogs,
+    cell: np.ndarray,
+    removed: np.ndarray,
+    pairs: CellPairs,
 ) -> np.ndarray:
     """Return Σ over the pairs p of each listed cell of terms after less terms before.
 
@@ -246,7 +267,10 @@ def _removal(logs: CountLogs, rows: np.ndarray, removed: sp.csr_matrix) -> np.nd
 
 
 def _by_feature(
-    values: np.ndarray, slots: sp.csr_matrix, of_slot: np.ndarray, v: int
+    values: np.ndarray,
+    slots: sp.csr_matrix,
+    of_slot: np.ndarray,
+    v: int,
 ) -> np.ndarray:
     """Return exact int64 sums of the values of the entries of `slots` by the feature of its row."""
     out = np.zeros(v, np.int64)

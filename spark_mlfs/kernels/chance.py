@@ -27,7 +27,12 @@ LEAST_WEIGHT = 1e-20  # of a k, beside the mode's
 STEPS = 13  # to each side: nearly ten deviations
 
 
-def expected(n: float, a: np.ndarray, p: np.ndarray, both: bool = False) -> np.ndarray:
+def expected(
+    n: float,
+    a: np.ndarray,
+    p: np.ndarray,
+    both: bool = False,
+) -> np.ndarray:
     """Return (k,) E[D] of the cells of a and p of n rows, pair by pair.
 
     With `both` that of the cells of a and n − p as well."""
@@ -45,7 +50,13 @@ def expected(n: float, a: np.ndarray, p: np.ndarray, both: bool = False) -> np.n
             out[small] = _by_steps(n, a[small], p[small], both)
         large = pairs[cut:]
         if len(large):
-            out[large] = _by_lattice(n, a[large], p[large], deviation[large], both)
+            out[large] = _by_lattice(
+                n,
+                a[large],
+                p[large],
+                deviation[large],
+                both,
+            )
     return out
 
 
@@ -54,7 +65,12 @@ def _divergence(k: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return k * np.log(np.where(k > 0, k, mean) / mean) - k + mean
 
 
-def _by_steps(n: float, a: np.ndarray, p: np.ndarray, both: bool) -> np.ndarray:
+def _by_steps(
+    n: float,
+    a: np.ndarray,
+    p: np.ndarray,
+    both: bool,
+) -> np.ndarray:
     """Return E[D] by every k from the mode outwards, until it weighs nothing."""
     mean = a * p / n
     other_mean = a * (n - p) / n
@@ -91,7 +107,11 @@ def _by_steps(n: float, a: np.ndarray, p: np.ndarray, both: bool) -> np.ndarray:
 
 
 def _by_lattice(
-    n: float, a: np.ndarray, p: np.ndarray, deviation: np.ndarray, both: bool
+    n: float,
+    a: np.ndarray,
+    p: np.ndarray,
+    deviation: np.ndarray,
+    both: bool,
 ) -> np.ndarray:
     """Return E[D] by k a step apart around the mean.
 
@@ -116,7 +136,13 @@ def _by_lattice(
         weight = np.exp(level_of_middle - level)
         mass += weight
         # the first two cells are those of the means
-        for cell, log, mean, log_of_mean in zip(cells, logs, means, logs_of_means, strict=False):
+        for cell, log, mean, log_of_mean in zip(
+            cells,
+            logs,
+            means,
+            logs_of_means,
+            strict=False,
+        ):
             total += weight * (cell * (log - log_of_mean) - cell + mean)
     return total / mass
 
@@ -130,7 +156,11 @@ class Chance:
         self._known: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"scale": self.scale, "_size": 0, "_known": {}}
+        return {
+            "scale": self.scale,
+            "_size": 0,
+            "_known": {},
+        }
 
     def summed(self, a: np.ndarray, rows: np.ndarray, n: int | None = None) -> np.ndarray:
         """Return E[n·I] (…,) of codes of `a` rows, summed over classes of these `rows`.
@@ -148,7 +178,18 @@ class Chance:
         new = np.setdiff1d(distinct, known, assume_unique=True)
         if len(new):
             known = np.concatenate([known, new])
-            values = np.concatenate([values, *self._sums(n, new, p, times, both)])
+            values = np.concatenate(
+                [
+                    values,
+                    *self._sums(
+                        n,
+                        new,
+                        p,
+                        times,
+                        both,
+                    ),
+                ]
+            )
             order = np.argsort(known)
             known = known[order]
             values = values[order]
@@ -160,7 +201,12 @@ class Chance:
         return values[np.searchsorted(known, distinct)][place.reshape(a.shape)]
 
     def _sums(
-        self, n: int, a: np.ndarray, p: np.ndarray, times: np.ndarray, both: bool
+        self,
+        n: int,
+        a: np.ndarray,
+        p: np.ndarray,
+        times: np.ndarray,
+        both: bool,
     ) -> list[np.ndarray]:
         """Return Σ over the margins p, each so many `times`, of E[D] of the a, in parts."""
         parts = []

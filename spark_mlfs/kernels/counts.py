@@ -19,7 +19,10 @@ PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte
 
 
 def rows_by_group(
-    rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None
+    rows: np.ndarray,
+    groups: np.ndarray,
+    size: int,
+    mass: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return (size,) int64 rows of each group.
 
@@ -47,7 +50,16 @@ def count_dense(
     listed = None if all_rows else rows
     weights = None if mass is None else mass[rows].astype(np.float64)  # whole: sums are exact
     if width**per_byte * size <= PACKED_TABLE and n < 1 << 24:
-        return _count_bytes(codes, width, per_byte, listed, groups, size, features, weights)
+        return _count_bytes(
+            codes,
+            width,
+            per_byte,
+            listed,
+            groups,
+            size,
+            features,
+            weights,
+        )
     first, last = features
     out = np.zeros((last - first, width, size), np.int64)
     base = groups * width
@@ -125,7 +137,11 @@ def slotwise(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
 
 
 def members(
-    rows: np.ndarray, groups: np.ndarray, n: int, size: int, mass: np.ndarray | None = None
+    rows: np.ndarray,
+    groups: np.ndarray,
+    n: int,
+    size: int,
+    mass: np.ndarray | None = None,
 ) -> sp.csr_matrix:
     """Return (n, size) int32 0/1 CSR: which row is in which group.
 

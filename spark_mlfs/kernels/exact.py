@@ -87,7 +87,10 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
 
 
 def quantised(
-    x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, buffers: Sequence[np.ndarray] = ()
+    x: Matrix,
+    unit: np.ndarray,
+    shift: np.ndarray | None = None,
+    buffers: Sequence[np.ndarray] = (),
 ) -> Quantised:
     """Return h and l, whole numbers, of shifted values (n, v), float64 or CSR.
 
@@ -171,7 +174,12 @@ def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
     return value + np.ldexp(np.asarray(state[name + "+"], np.float64), WORD)
 
 
-def _column_sums(state: State, coarse: str, fine: str, shape: tuple[int, ...]) -> np.ndarray:
+def _column_sums(
+    state: State,
+    coarse: str,
+    fine: str,
+    shape: tuple[int, ...],
+) -> np.ndarray:
     """Return h 2⁻²⁰ + l 2⁻⁴⁰ of the sums h and l of two names: in units of the columns."""
     fine_sums = np.ldexp(_float(state, fine, shape), -BITS)
     return np.ldexp(_float(state, coarse, shape) + fine_sums, -BITS)
@@ -241,18 +249,42 @@ def second_moments(
     sums: State = {name: value for name, value in state.items() if name not in NAMES}
     for (coarse, fine), labels, mass in parts:
         if mass is None:
-            sums = add(sums, _add_rows(products, coarse, fine, labels, across))
+            sums = add(
+                sums,
+                _add_rows(
+                    products,
+                    coarse,
+                    fine,
+                    labels,
+                    across,
+                ),
+            )
             continue
         for rows, m, power in mass_parts(mass):
             H = coarse[rows]
             L = _cut(fine, rows)
             Y = labels[rows].astype(np.float64)
-            sums = add(sums, _add_weighted_rows(products, H, L, Y, m, power, across))
+            sums = add(
+                sums,
+                _add_weighted_rows(
+                    products,
+                    H,
+                    L,
+                    Y,
+                    m,
+                    power,
+                    across,
+                ),
+            )
     return sums | products.carried()
 
 
 def _add_rows(
-    products: Words, coarse: Any, fine: Any | None, labels: sp.csr_matrix, across: bool
+    products: Words,
+    coarse: Any,
+    fine: Any | None,
+    labels: sp.csr_matrix,
+    across: bool,
 ) -> State:
     """Add X'X of rows that count once to `products`; return their other sums."""
     counts = labels.astype(np.int64)
@@ -266,7 +298,12 @@ def _add_rows(
     return {name: _integers(value) for name, value in sums.items()}
 
 
-def _add_column_sums(sums: State, name: str, columns: Any, Y: Matrix) -> None:
+def _add_column_sums(
+    sums: State,
+    name: str,
+    columns: Any,
+    Y: Matrix,
+) -> None:
     """Add the sums of some columns, and those by label, to `sums`."""
     _accumulate(sums, name, _column_totals(columns))
     _accumulate(sums, name + "y", (Y.T @ columns).T)
@@ -314,15 +351,31 @@ def _add_weighted_rows(
         lower_squares = _column_totals(_times(Y, lower_labels))
         sums |= _joined_words("yy", upper_squares, lower_squares)
     terms, parts = terms_of_mass(H, L, m)
-    sums |= _weighted_sums("h", H, parts[0], Y, m)
+    sums |= _weighted_sums(
+        "h",
+        H,
+        parts[0],
+        Y,
+        m,
+    )
     if L is not None:
-        sums |= _weighted_sums("l", L, parts[1], Y, m)
+        sums |= _weighted_sums(
+            "l",
+            L,
+            parts[1],
+            Y,
+            m,
+        )
     products.add_all([(place + power, left, right) for place, left, right in terms])
     return _times_power(sums, power)
 
 
 def _weighted_sums(
-    name: str, columns: Any, parts: tuple[Any, Any], Y: sp.csr_matrix, m: np.ndarray
+    name: str,
+    columns: Any,
+    parts: tuple[Any, Any],
+    Y: sp.csr_matrix,
+    m: np.ndarray,
 ) -> State:
     """Return the sums of some columns of rows that count m times, and those by label.
 
@@ -390,7 +443,10 @@ def group_moments(
 
 
 def _weighted_group_moments(
-    coarse: Any, fine: Any | None, member: sp.csr_matrix, squares: bool
+    coarse: Any,
+    fine: Any | None,
+    member: sp.csr_matrix,
+    squares: bool,
 ) -> State:
     """Return the state of `group_moments` of rows that count as often as `member` has it."""
     state: State = {}
@@ -464,7 +520,12 @@ def cross(left: Quantised, right: Quantised, wide: bool = False) -> State:
     return products.carried()
 
 
-def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = "") -> np.ndarray:
+def product_of(
+    state: State,
+    left: np.ndarray,
+    right: np.ndarray,
+    prefix: str = "",
+) -> np.ndarray:
     """Return A'B (v, w) in float64 from a state of `cross`.
 
     `left` (v,) and `right` (w,) are the units of the columns; the state's names begin with
@@ -476,7 +537,12 @@ def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = 
     return out
 
 
-def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def applied(
+    coarse: Any,
+    fine: Any | None,
+    unit: np.ndarray,
+    weights: np.ndarray,
+) -> np.ndarray:
     """Return X @ `weights` (n, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|.
 
     The bits of a row do not depend on the other rows, which a product of floats does not

@@ -184,7 +184,18 @@ class GramStatistics:
             G += self.n * np.outer(x, x)
             C = C + self.n * np.outer(x, y)
             S = S + self.n * np.outer(y, y)
-        return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, varying, self.d)
+        return GramView(
+            self.n,
+            G,
+            C,
+            S,
+            centre_x,
+            shift,
+            scale,
+            offset_y,
+            varying,
+            self.d,
+        )
 
     def _varying(self, squares: np.ndarray) -> np.ndarray:
         """Return the positions of the features that vary."""

@@ -68,7 +68,13 @@ class Anchors:
             return self._squares
         anchor = np.repeat(np.arange(len(self)), self.k)
         hit = np.arange(len(anchor))
-        squares = pair_squares(self.rows.x, self.hits, anchor, hit, weights)
+        squares = pair_squares(
+            self.rows.x,
+            self.hits,
+            anchor,
+            hit,
+            weights,
+        )
         squares = squares.reshape(len(self), self.k)
         if weights is None:
             self._squares = squares
@@ -165,7 +171,14 @@ def hinge_state(
         limit = anchors.margin[:, None] + anchors.squares(weights)
         query = _weighted(anchors.rows, weights)
         for piece, run in tiles(query, reference, tile):
-            i, r, c = _active(piece, limit, anchors, block.take(run), similarity, s_min)
+            i, r, c = _active(
+                piece,
+                limit,
+                anchors,
+                block.take(run),
+                similarity,
+                s_min,
+            )
             c = np.rint(np.ldexp(c, grid.bits))
             for j in range(anchors.k):
                 reach[:, j] += np.bincount(i, c[j], minlength=len(anchors)).astype(np.int64)
@@ -248,7 +261,13 @@ class _Products:
         self.is_sparse = sp.issparse(coarse)
         self.sums: dict[str, Any] = {}
 
-    def add(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> None:
+    def add(
+        self,
+        i: np.ndarray,
+        r: np.ndarray,
+        w: np.ndarray,
+        run: slice,
+    ) -> None:
         """Take in pairs (anchor i, row r of the run) in the order of i.
 
         w are whole numbers below 2⁴⁰: 20 bits at a time, so that the products are exact."""
@@ -269,7 +288,13 @@ class _Products:
         product = (pairs @ values).astype(np.int64)
         self.sums[key] = self.sums[key] + product if key in self.sums else product
 
-    def _matrix(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> Matrix:
+    def _matrix(
+        self,
+        i: np.ndarray,
+        r: np.ndarray,
+        w: np.ndarray,
+        run: slice,
+    ) -> Matrix:
         """Return the w as a matrix (a, rows of the run), in the form whose product is quicker."""
         a = self.shape[0]
         b = run.stop - run.start
@@ -375,7 +400,12 @@ def hinges(
     return HingePart(sum(hits) - lam * apart, total)
 
 
-def _sums_of_anchors(state: State, name: str, part: slice, grid: Grid) -> np.ndarray:
+def _sums_of_anchors(
+    state: State,
+    name: str,
+    part: slice,
+    grid: Grid,
+) -> np.ndarray:
     """Return Σ_r w_ir z_r of some anchors, in the coordinates' units."""
     high = np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits)
     mixed = np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS)

@@ -97,7 +97,10 @@ def _observed(
 
 
 def label_information(
-    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
+    logs: CountLogs,
+    counts: np.ndarray,
+    q: int,
+    unknown: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return I(f; Y_l) for every feature and label, (F, q) nats.
 
@@ -124,7 +127,10 @@ def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.
 
 
 def _label_terms(
-    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None
+    logs: CountLogs,
+    counts: np.ndarray,
+    q: int,
+    unknown: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (F, q) fixed-point n·I(f; Y_l), and n."""
     positive, observed = _observed(counts, q, unknown)
@@ -197,7 +203,11 @@ def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.nda
 
 
 def label_pair_information(
-    logs: CountLogs, both: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray
+    logs: CountLogs,
+    both: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    rows: np.ndarray,
 ) -> np.ndarray:
     """Return I(f; Y_a | Y_b), (F, pairs) nats.
 
@@ -205,13 +215,29 @@ def label_pair_information(
     pairs) with the one and the other, `rows` (F, b, 1) or (F, b, pairs) all rows (in which both
     labels are known)."""
     n = rows.sum(1)
-    by_code = _conditional_entropy(logs, both, first, second, rows).sum(axis=1)
-    of_all = _conditional_entropy(logs, both.sum(1), first.sum(1), second.sum(1), n)
+    by_code = _conditional_entropy(
+        logs,
+        both,
+        first,
+        second,
+        rows,
+    ).sum(axis=1)
+    of_all = _conditional_entropy(
+        logs,
+        both.sum(1),
+        first.sum(1),
+        second.sum(1),
+        n,
+    )
     return logs.nats(by_code - of_all, n)
 
 
 def _conditional_entropy(
-    logs: CountLogs, both: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray
+    logs: CountLogs,
+    both: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    rows: np.ndarray,
 ) -> np.ndarray:
     """Return fixed-point −n·H(Y_a | Y_b), of rows with each code or of all."""
     neither = rows - first - second + both
@@ -223,7 +249,10 @@ def _conditional_entropy(
 
 
 def small_label_information(
-    counts: np.ndarray, q: int, unknown: np.ndarray | None = None, correction: str = "none"
+    counts: np.ndarray,
+    q: int,
+    unknown: np.ndarray | None = None,
+    correction: str = "none",
 ) -> np.ndarray:
     """Return `label_information`, to full *relative* precision however small.
 
@@ -245,7 +274,10 @@ def small_label_information(
 
 
 def small_terms(
-    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
+    n: np.ndarray | int,
+    count: np.ndarray,
+    row: np.ndarray,
+    column: np.ndarray,
 ) -> np.ndarray:
     """Return e·g((c − e)/e) of cells of `count` c, e = row·column/n."""
     excess = difference(n, count, row, column)
@@ -270,7 +302,10 @@ def _excess_entropy(t: np.ndarray) -> np.ndarray:
 
 
 def difference(
-    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
+    n: np.ndarray | int,
+    count: np.ndarray,
+    row: np.ndarray,
+    column: np.ndarray,
 ) -> np.ndarray:
     """Return n·count − row·column of whole numbers in float64.
 

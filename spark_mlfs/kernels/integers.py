@@ -68,7 +68,12 @@ def number(state: State, name: str, exponent: int) -> np.ndarray:
     return value
 
 
-def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = None) -> State:
+def total(
+    name: str,
+    values: np.ndarray,
+    unit: float,
+    mass: np.ndarray | None = None,
+) -> State:
     """Return Σ over the first axis of float64 values, in three words of unit · 2^`TOTAL`.
 
     No value exceeds `unit`, a power of two. `mass` (n,) int64 below 2⁵²: how many times each

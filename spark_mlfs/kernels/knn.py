@@ -136,7 +136,11 @@ class Rows:
 
 
 def pair_squares(
-    left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None
+    left: Matrix,
+    right: Matrix,
+    i: np.ndarray,
+    j: np.ndarray,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences.
 
@@ -152,7 +156,10 @@ def pair_squares(
 
 
 def differences(
-    left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray
+    left: Matrix,
+    right: Matrix,
+    i: np.ndarray,
+    j: np.ndarray,
 ) -> Iterator[tuple[slice, Matrix]]:
     """Yield runs of t and left[i_t] - right[j_t] for each, in bounded memory.
 
@@ -179,7 +186,12 @@ def _values_a_row(x: Matrix) -> int:
     return x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1]
 
 
-def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+def row_products(
+    left: np.ndarray,
+    right: np.ndarray,
+    i: np.ndarray,
+    j: np.ndarray,
+) -> np.ndarray:
     """Return left[i_t]'right[j_t] for each t, in bounded memory."""
     out = np.empty(len(i))
     step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
@@ -460,7 +472,11 @@ class SievedTile(Pairs):
         )
 
     def _near(
-        self, cut: np.ndarray, slack: np.ndarray, first: np.ndarray, allowed: Lookup | None
+        self,
+        cut: np.ndarray,
+        slack: np.ndarray,
+        first: np.ndarray,
+        allowed: Lookup | None,
     ) -> Listed:
         """Return the pairs within the cut: of those that the bound lets pass, the distances."""
         ready = self._ready
@@ -508,7 +524,11 @@ class Reference:
     `sieve` if there is one."""
 
     def __init__(
-        self, rows: Rows, sieve: Sieve | None = None, size: int | None = None, single: bool = True
+        self,
+        rows: Rows,
+        sieve: Sieve | None = None,
+        size: int | None = None,
+        single: bool = True,
     ) -> None:
         largest = rows.norms.max(initial=0.0)
         self.single = single and not rows.sparse and SINGLE_LEAST < largest < SINGLE_MOST

@@ -112,7 +112,17 @@ class LinkCells:
         key = key.astype(narrowest)
         slot = slot.astype(np.int32)
         label = label.astype(np.int32)
-        return Cells(first, last, key, slot, count, label, starts, cells, pairs)
+        return Cells(
+            first,
+            last,
+            key,
+            slot,
+            count,
+            label,
+            starts,
+            cells,
+            pairs,
+        )
 
     def summed(
         self, logs: CountLogs, removed: Sequence[sp.csr_matrix], totals: np.ndarray

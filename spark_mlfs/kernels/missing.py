@@ -75,11 +75,20 @@ def sum_known(
 
 
 def means_of_sums(
-    high: np.ndarray, low: np.ndarray, known: np.ndarray, scale: np.ndarray
+    high: np.ndarray,
+    low: np.ndarray,
+    known: np.ndarray,
+    scale: np.ndarray,
 ) -> list[float]:
     """Return the mean of each feature from its sums and how many values it has; 0 of none."""
     means = []
-    for above, below, n, factor in zip(high, low, known, scale, strict=True):
+    for above, below, n, factor in zip(
+        high,
+        low,
+        known,
+        scale,
+        strict=True,
+    ):
         total = (int(above) << BITS) + int(below)
         mean = total / int(n) / float(1 << 2 * BITS) * float(factor) if n else 0.0
         means.append(mean)

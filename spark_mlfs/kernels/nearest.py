@@ -68,10 +68,24 @@ class Nearest:
         keys, squares = tile.keys(i, j, approx)
         better = self._better(queries, keys, ids)
         better = better[np.argsort(queries[better], kind="stable")]
-        self._insert(Candidates(queries, ids, i, j, keys, squares).take(better), tile)
+        self._insert(
+            Candidates(
+                queries,
+                ids,
+                i,
+                j,
+                keys,
+                squares,
+            ).take(better),
+            tile,
+        )
 
     def _possible(
-        self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
+        self,
+        tile: Pairs,
+        cut: np.ndarray,
+        allowed: Lookup | None,
+        rows: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return queries, ids, i, j and approximate d2 of pairs that may be among the k best."""
         i, j, approx = tile.near(cut, allowed)
@@ -112,10 +126,21 @@ class Nearest:
                 column = np.arange(counts.sum()) - before
                 entries = np.repeat(start[part], counts) + column
                 row = np.repeat(np.arange(len(part)), counts)
-                self._insert_table(queries[part], row, column, new.take(entries), tile)
+                self._insert_table(
+                    queries[part],
+                    row,
+                    column,
+                    new.take(entries),
+                    tile,
+                )
 
     def _insert_table(
-        self, queries: np.ndarray, row: np.ndarray, column: np.ndarray, new: Candidates, tile: Pairs
+        self,
+        queries: np.ndarray,
+        row: np.ndarray,
+        column: np.ndarray,
+        new: Candidates,
+        tile: Pairs,
     ) -> None:
         """Put in new entries at (row, column) of a table beside the k old ones of the queries."""
         shape = (len(queries), self.k + int(column.max()) + 1)
@@ -146,7 +171,11 @@ class Nearest:
         return Nearest.from_state(best)
 
     def state(self) -> dict[str, np.ndarray]:
-        return {"keys": self.keys, "ids": self.ids, "squares": self.squares}
+        return {
+            "keys": self.keys,
+            "ids": self.ids,
+            "squares": self.squares,
+        }
 
     @staticmethod
     def from_state(state: dict[str, np.ndarray]) -> Nearest:

@@ -25,7 +25,10 @@ def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
 
 
 def posterior_tables(
-    counts: np.ndarray, y: sp.csr_matrix, s: float, k: int
+    counts: np.ndarray,
+    y: sp.csr_matrix,
+    s: float,
+    k: int,
 ) -> dict[str, np.ndarray]:
     """Return `prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l).
 
@@ -40,7 +43,12 @@ def posterior_tables(
     }
 
 
-def _shares(cells: np.ndarray, q: int, s: float, k: int) -> np.ndarray:
+def _shares(
+    cells: np.ndarray,
+    q: int,
+    s: float,
+    k: int,
+) -> np.ndarray:
     """Return (q, k+1) smoothed shares of rows with j neighbours, of the rows' cells (label, j)."""
     kappa = np.bincount(cells, minlength=q * (k + 1)).reshape(q, k + 1)
     return (s + kappa) / (s * (k + 1) + kappa.sum(axis=1, keepdims=True))
@@ -54,7 +62,11 @@ def odds(counts: np.ndarray, tables: dict[str, np.ndarray]) -> tuple[np.ndarray,
 
 
 def posteriors(
-    x: Matrix, y: sp.csr_matrix, query: Matrix, k: int = 10, s: float = 1.0
+    x: Matrix,
+    y: sp.csr_matrix,
+    query: Matrix,
+    k: int = 10,
+    s: float = 1.0,
 ) -> np.ndarray:
     """Return (rows, q) P(l | j) of the rows `query` (rows, v).
 

@@ -182,7 +182,10 @@ def whole_scale(links: list[Links]) -> np.ndarray:
 
 
 def hamming_links(
-    best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix
+    best: Nearest,
+    codes: np.ndarray,
+    neighbour_codes: np.ndarray,
+    members: sp.csr_matrix,
 ) -> Links:
     """Return the links of `hamming`, values (t, 2) delta and 1 − delta.
 

@@ -39,7 +39,10 @@ class Scaling:
 
     @staticmethod
     def of_moments(
-        n: float, total: np.ndarray, square: np.ndarray, centre: np.ndarray | float = 0.0
+        n: float,
+        total: np.ndarray,
+        square: np.ndarray,
+        centre: np.ndarray | float = 0.0,
     ) -> Scaling:
         """Scale to z-scores from n rows' sums and sums of squares (v,) of x − `centre`.
 

@@ -32,7 +32,10 @@ def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.c
 
 
 def sign_sketch(
-    indptr: np.ndarray, indices: np.ndarray, width: int, sizes: np.ndarray | None = None
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    width: int,
+    sizes: np.ndarray | None = None,
 ) -> sp.csr_matrix:
     """Return (n, width) int64 Z of rows whose labels are CSR lists.
 

@@ -160,7 +160,10 @@ class PairMoments:
 
 
 def summed_stored_information(
-    logs: CountLogs, stored: StoredCounts, rows: LabelRows, clip: bool = True
+    logs: CountLogs,
+    stored: StoredCounts,
+    rows: LabelRows,
+    clip: bool = True,
 ) -> np.ndarray:
     """Return `summed_label_information` from stored counts whose groups are the labels, to the bit.
 
@@ -226,7 +229,10 @@ def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarra
 
 
 def stored_label_sums(
-    stored: StoredCounts, rows: LabelRows, pair_values: np.ndarray, unstored: Unstored
+    stored: StoredCounts,
+    rows: LabelRows,
+    pair_values: np.ndarray,
+    unstored: Unstored,
 ) -> np.ndarray:
     """Return (F,) Σ_l of a value over all labels. Nothing is subtracted.
 
@@ -239,7 +245,14 @@ def stored_label_sums(
     def values(features: slice) -> np.ndarray:
         return unstored(r[features, None], rows.distinct)
 
-    add_unstored(out, rows, f, label, stored.edges, values)
+    add_unstored(
+        out,
+        rows,
+        f,
+        label,
+        stored.edges,
+        values,
+    )
     return out
 
 
@@ -309,7 +322,11 @@ def small_stored_information(
     codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (r_of_feature > 0)
     occupied = np.ones(len(in_code), np.int64) + (in_code > stored.count)
     f, label, joint, in_codes, values, occupied, codes_met = stored.pairs(
-        stored.count, in_code, terms, occupied, np.ones_like(in_code)
+        stored.count,
+        in_code,
+        terms,
+        occupied,
+        np.ones_like(in_code),
     )
     p = rows.positive[label]
     r = r_of_feature[f]
@@ -365,7 +382,10 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
 
 
 def largest_stored(
-    stored: StoredCounts, rows: LabelRows, pair_values: np.ndarray, unstored: Unstored
+    stored: StoredCounts,
+    rows: LabelRows,
+    pair_values: np.ndarray,
+    unstored: Unstored,
 ) -> np.ndarray:
     """Return (F,) the largest value over the labels.
 

@@ -66,7 +66,10 @@ def of_floats(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
 
 
 def of_bytes(
-    data: np.ndarray, first: np.ndarray, lengths: np.ndarray, seed: np.ndarray
+    data: np.ndarray,
+    first: np.ndarray,
+    lengths: np.ndarray,
+    seed: np.ndarray,
 ) -> np.ndarray:
     """Return the hashes (n,) of strings of bytes.
 
@@ -112,7 +115,10 @@ class _Words:
 
 
 def _of_stripes(
-    words: _Words, place: np.ndarray, remaining: np.ndarray, seed: np.ndarray
+    words: _Words,
+    place: np.ndarray,
+    remaining: np.ndarray,
+    seed: np.ndarray,
 ) -> np.ndarray:
     """Return what four lanes make of whole stripes of bytes from each place on."""
     lanes = [seed + _P1 + _P2, seed + _P2, seed.copy(), seed - _P1]
@@ -131,7 +137,12 @@ def _of_stripes(
 Hash = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def fold(h: np.ndarray, values: np.ndarray, valid: np.ndarray | None, hashed: Hash) -> None:
+def fold(
+    h: np.ndarray,
+    values: np.ndarray,
+    valid: np.ndarray | None,
+    hashed: Hash,
+) -> None:
     """Replace the hashes h (n,) by those of `values` with h as the seed.
 
     Where they are `valid` (None: all are)."""

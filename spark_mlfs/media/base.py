@@ -119,7 +119,11 @@ def require(module: str, package: str, title: str) -> Any:
 ENCODERS: Registry[Encoder] = Registry(
     "encoder",
     __package__,
-    {"image": "images.ImageFeatures", "sound": "sounds.SoundFeatures", "onnx": "onnx.OnnxEncoder"},
+    {
+        "image": "images.ImageFeatures",
+        "sound": "sounds.SoundFeatures",
+        "onnx": "onnx.OnnxEncoder",
+    },
     group="spark_mlfs.encoders",
 )
 
@@ -138,7 +142,10 @@ class EncodeCells:
 
     @staticmethod
     def of(
-        name: str, parameters: Values, state: Mapping[str, Any] | None = None, source: str = ""
+        name: str,
+        parameters: Values,
+        state: Mapping[str, Any] | None = None,
+        source: str = "",
     ) -> EncodeCells:
         """Return the encoder of a name, with the state that was saved in a `source`.
 
@@ -291,7 +298,12 @@ def passages_of(text: str, length: int | None, overlap: int) -> list[str]:
     return passages
 
 
-def pooled(values: np.ndarray, owners: np.ndarray, rows: int, pooling: str) -> np.ndarray:
+def pooled(
+    values: np.ndarray,
+    owners: np.ndarray,
+    rows: int,
+    pooling: str,
+) -> np.ndarray:
     """Return the mean or the largest (rows, w) of the values (n, w) of each row's passages.
 
     `owners` (n,), rising, are the rows of the passages. NaN for a row of which one has NaN, or that

@@ -79,7 +79,13 @@ def sound(rng: np.random.Generator) -> tuple[bytes, list[str]]:
         samples += loudness * waves[str(tone)]
         tags.add(str(tone))
     file = io.BytesIO()
-    soundfile.write(file, samples.clip(-1, 1), RATE, format="WAV", subtype="PCM_16")
+    soundfile.write(
+        file,
+        samples.clip(-1, 1),
+        RATE,
+        format="WAV",
+        subtype="PCM_16",
+    )
     return file.getvalue(), sorted(tags)
 
 
@@ -87,7 +93,13 @@ Generate = Callable[[np.random.Generator], tuple[bytes, list[str]]]
 FILES: dict[str, tuple[str, Generate]] = {"images": ("png", image), "sounds": ("wav", sound)}
 
 
-def write_files(kind: str, folder: Any, rows: int, seed: int, tagged: bool) -> None:
+def write_files(
+    kind: str,
+    folder: Any,
+    rows: int,
+    seed: int,
+    tagged: bool,
+) -> None:
     """Write so many files of a kind into ``folder/files``, and ``labels.csv`` if `tagged`."""
     ending, generate = FILES[kind]
     (folder / "files").mkdir()

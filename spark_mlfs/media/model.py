@@ -76,7 +76,11 @@ class OnnxModel:
             f"file{i}": np.frombuffer(content, np.uint8)
             for i, content in enumerate(self.files.values())
         }
-        return {"names": list(self.files), "sha256": self.digest, **arrays}
+        return {
+            "names": list(self.files),
+            "sha256": self.digest,
+            **arrays,
+        }
 
     @staticmethod
     def of_state(state: Mapping[str, Any], source: str) -> OnnxModel:
@@ -194,7 +198,12 @@ _ENTRY_BY_ENTRY = frozenset(
 _OF_TWO = frozenset(("Add", "Sub", "Mul", "Div"))
 
 
-def pruned(model: OnnxModel, output: str, width: int, places: Sequence[int]) -> OnnxModel:
+def pruned(
+    model: OnnxModel,
+    output: str,
+    width: int,
+    places: Sequence[int],
+) -> OnnxModel:
     """Return the model with only the entries `places` of an output of `width`, in that order.
 
     The others are not computed any more. Raises `ParameterError` where the last layer is not linear
@@ -238,7 +247,13 @@ class _OutputCut:
 
     `values` are the names of what has fewer entries now."""
 
-    def __init__(self, onnx: Any, graph: Any, width: int, places: Sequence[int]) -> None:
+    def __init__(
+        self,
+        onnx: Any,
+        graph: Any,
+        width: int,
+        places: Sequence[int],
+    ) -> None:
         self.helper = onnx.numpy_helper
         self.graph = graph
         self.width = width

@@ -210,10 +210,24 @@ class Encoding:
                     f"{setting('passage_length', length)}: of a row {most} tokens are read; give "
                     "no more than that"
                 )
-        _check_inputs(rows, others, kind, settings["batch_size"], name)
+        _check_inputs(
+            rows,
+            others,
+            kind,
+            settings["batch_size"],
+            name,
+        )
         output = _output([output.name for output in session.get_outputs()], settings, name)
         feeds = (rows.name, *others)
-        encoding = Encoding(model, dict(settings), kind, feeds, shape, _dtype(rows), output)
+        encoding = Encoding(
+            model,
+            dict(settings),
+            kind,
+            feeds,
+            shape,
+            _dtype(rows),
+            output,
+        )
         try:
             bucket = encoding._bucket(1)
             vectors = encoding._run([encoding._zero(bucket)], bucket)
@@ -379,7 +393,11 @@ class Encoding:
             for i, row in enumerate(rows):
                 ids[i, : len(row)] = row[:bucket]
                 mask[i, : len(row)] = 1
-            inputs = {MASK: mask, TYPES: np.zeros_like(ids), self.feeds[0]: ids}
+            inputs = {
+                MASK: mask,
+                TYPES: np.zeros_like(ids),
+                self.feeds[0]: ids,
+            }
             feeds = {name: inputs[name] for name in self.feeds}
         else:
             blank = [self._zero(bucket)] * (size - len(rows))
@@ -471,7 +489,12 @@ def _threads(cores: int) -> ThreadPoolExecutor:
 def _dtype(rows: Any) -> str:
     """Return the NumPy type of an input, such as "f" of tensor(float)."""
     kind = rows.type.removeprefix("tensor(").removesuffix(")")
-    return {"float16": "e", "float": "f", "double": "d", "string": "O"}.get(kind, kind)
+    return {
+        "float16": "e",
+        "float": "f",
+        "double": "d",
+        "string": "O",
+    }.get(kind, kind)
 
 
 def _kind(rows: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]]:
@@ -490,7 +513,10 @@ def _kind(rows: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]]
 
 
 def _image_shape(
-    rows: Any, shape: list[int | None], settings: Values, name: str
+    rows: Any,
+    shape: list[int | None],
+    settings: Values,
+    name: str,
 ) -> tuple[int, ...]:
     """Return the shape of an image, planes first or last, with the size that the settings give."""
     planes_first = shape[0] in (1, 3)
@@ -517,7 +543,13 @@ def _image_shape(
     return tuple(fixed)
 
 
-def _check_inputs(rows: Any, others: Sequence[str], kind: str, batch_size: int, name: str) -> None:
+def _check_inputs(
+    rows: Any,
+    others: Sequence[str],
+    kind: str,
+    batch_size: int,
+    name: str,
+) -> None:
     """Raise `ParameterError` for inputs that nothing fills, or batches of another size."""
     unknown = [other for other in others if kind != "tokens" or other not in (MASK, TYPES)]
     if unknown:

@@ -163,7 +163,12 @@ def _decibels(power: np.ndarray) -> np.ndarray:
 
 
 @cache
-def mel_filters(rate: int, size: int, bands: int, max_hertz: float) -> sp.csc_array:
+def mel_filters(
+    rate: int,
+    size: int,
+    bands: int,
+    max_hertz: float,
+) -> sp.csc_array:
     """Return triangles (size // 2 + 1, bands) of equal area on Slaney's mel scale.
 
     It is linear to 1000 Hz, then logarithmic."""

@@ -57,7 +57,11 @@ from ..statistics.sample import SampledRows
 from . import METHODS
 from .base import Method, Scores
 
-JUDGES = {"mlknn": ("mlknn",), "linear": ("linear",), "both": ("mlknn", "linear")}
+JUDGES = {
+    "mlknn": ("mlknn",),
+    "linear": ("linear",),
+    "both": ("mlknn", "linear"),
+}
 FEWEST = 20  # rows that methods are tried on
 NEIGHBOURS = 10  # of ML-kNN
 PENALTY = 1.0  # of ridge regression
@@ -176,7 +180,13 @@ class Trial:
 class InnerFolds:
     """The sampled rows (v features), their folds, and what is learned of each."""
 
-    def __init__(self, rows: Block, engine: Engine, p: Values, count: int) -> None:
+    def __init__(
+        self,
+        rows: Block,
+        engine: Engine,
+        p: Values,
+        count: int,
+    ) -> None:
         self.judges = JUDGES[p["judge"]]
         self.q = engine.profile.q
         self.rows = rows.n
@@ -208,7 +218,14 @@ class InnerFolds:
                 heads.append(set(order[: self.sizes[-1]].tolist()))
                 parts.append(self._precision(order, train, test))
         except SparkMlfsError as error:
-            return Trial(name, np.zeros(0), {}, 0.0, time.perf_counter() - started, str(error))
+            return Trial(
+                name,
+                np.zeros(0),
+                {},
+                0.0,
+                time.perf_counter() - started,
+                str(error),
+            )
         precision = np.concatenate(parts, axis=1)  # (judges, rows)
         by_judge = {
             judge: float(values.mean()) if len(values) else 0.0
@@ -217,14 +234,26 @@ class InnerFolds:
         overlaps = [len(a & b) / len(a | b) for a, b in combinations(heads, 2)]
         stability = float(np.mean(overlaps)) if overlaps else 1.0
         seconds = time.perf_counter() - started
-        return Trial(name, precision.mean(axis=0), by_judge, stability, seconds)
+        return Trial(
+            name,
+            precision.mean(axis=0),
+            by_judge,
+            stability,
+            seconds,
+        )
 
     def _order(self, name: str, engine: LocalEngine) -> np.ndarray:
         """Return the ranking of the features by a method on the training rows of a fold."""
         scores = _default_scores(name, engine, min(self.sizes[-1], engine.num_features))
         picks = scores.path.picks if scores.path is not None else None
         profile = engine.profile
-        order, _ = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
+        order, _ = complete(
+            scores.values,
+            profile.varying,
+            profile.d,
+            picks,
+            scores.constant,
+        )
         return order
 
     def _precision(self, order: np.ndarray, train: Block, test: Block) -> np.ndarray:
@@ -254,7 +283,12 @@ def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:
     return (before * folds // rows.n)[kind]
 
 
-def predict(judge: str, x: Any, y: sp.csr_matrix, query: Any) -> np.ndarray:
+def predict(
+    judge: str,
+    x: Any,
+    y: sp.csr_matrix,
+    query: Any,
+) -> np.ndarray:
     """Return (rows, q) scores of the labels of rows `query`, learned of x (n, k) and y (n, q)."""
     if judge == "mlknn":
         return posteriors(x, y, query, min(NEIGHBOURS, x.shape[0] - 1))
@@ -292,7 +326,13 @@ def choose(trials: Sequence[Trial], inner: InnerFolds, seed: int) -> dict[str, A
         winners = np.argmax(np.round(draws @ table / n, 12), axis=1)
         wins = np.bincount(winners, minlength=m) / RESAMPLINGS
         best_in = {trial.name: float(share) for trial, share in zip(able, wins, strict=True)}
-        lead = _lead(able, table, means, choice, best_in[able[choice].name])
+        lead = _lead(
+            able,
+            table,
+            means,
+            choice,
+            best_in[able[choice].name],
+        )
     chosen = able[choice]
     lines: list[dict[str, Any]] = []
     for trial in trials:
@@ -312,7 +352,11 @@ def choose(trials: Sequence[Trial], inner: InnerFolds, seed: int) -> dict[str, A
     )
     if refused:
         verdict += f" Not tried: {'; '.join(refused)}."
-    return {"chosen_method": chosen.name, "tried": lines, "verdict": verdict}
+    return {
+        "chosen_method": chosen.name,
+        "tried": lines,
+        "verdict": verdict,
+    }
 
 
 def _standard_error(table: np.ndarray, a: int, b: int) -> float:
@@ -322,7 +366,11 @@ def _standard_error(table: np.ndarray, a: int, b: int) -> float:
 
 
 def _lead(
-    able: Sequence[Trial], table: np.ndarray, means: np.ndarray, choice: int, best_in: float
+    able: Sequence[Trial],
+    table: np.ndarray,
+    means: np.ndarray,
+    choice: int,
+    best_in: float,
 ) -> str:
     """Return the part of the verdict that compares the choice with the next best."""
     others = np.where(np.arange(len(means)) == choice, -np.inf, means)

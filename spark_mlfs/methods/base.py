@@ -63,7 +63,10 @@ class Scores:
 
     @staticmethod
     def of_varying(
-        values: np.ndarray, positions: np.ndarray | None, count: int, **attributes: Any
+        values: np.ndarray,
+        positions: np.ndarray | None,
+        count: int,
+        **attributes: Any,
     ) -> Scores:
         """Return the scores of `count` features, of which some vary over the rows.
 

@@ -48,7 +48,11 @@ class CMI(CountingMethod):
     conditions = True
 
     def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+        self,
+        engine: Engine,
+        p: Values,
+        count: int,
+        terms: PickConstraints = UNCONSTRAINED,
     ) -> Scores:
         if engine.profile.has_unknown and p["label_coding"] == "br":
             raise DataError(

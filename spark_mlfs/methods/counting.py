@@ -147,7 +147,11 @@ class Counting:
     """The counts and informations of one run, each computed when first asked for."""
 
     def __init__(
-        self, engine: Engine, p: Values, target: Target | None = None, rows: int | None = None
+        self,
+        engine: Engine,
+        p: Values,
+        target: Target | None = None,
+        rows: int | None = None,
     ) -> None:
         self.engine = engine
         self.p = p
@@ -233,7 +237,13 @@ class Counting:
 
         One request for all of them, if their counts fit the budgets."""
         commonest = [int(self._commonest[s]) for s in features]
-        counts = pair_counts(self.coding, target or self.target, features, commonest, self.logs)
+        counts = pair_counts(
+            self.coding,
+            target or self.target,
+            features,
+            commonest,
+            self.logs,
+        )
         if len(features) > 1 and not self.engine.fits_budgets(counts):
             half = len(features) // 2
             return {**self.links(features[:half], target), **self.links(features[half:], target)}
@@ -255,10 +265,21 @@ class Counting:
         )
         needs = f"the {target.size} pairs of {len(labels)} labels need"
         error = WorkerBudgetError if self.engine.in_one_process else BudgetError
-        must_fit(table, *self.engine.state_budget, needs, remedy, "for each feature", error)
+        must_fit(
+            table,
+            *self.engine.state_budget,
+            needs,
+            remedy,
+            "for each feature",
+            error,
+        )
         profile = self.engine.profile
         counts = label_pair_counts(
-            self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction
+            self.coding,
+            target,
+            profile.has_unknown,
+            8 * (profile.q + 2),
+            self.correction,
         )
         return self.engine.run(counts, keep=False)[0]
 
@@ -313,7 +334,11 @@ class GreedyCountingMethod(CountingMethod):
         raise NotImplementedError
 
     def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+        self,
+        engine: Engine,
+        p: Values,
+        count: int,
+        terms: PickConstraints = UNCONSTRAINED,
     ) -> Scores:
         counting = Counting(engine, p)
         criterion = self.criterion(counting, terms.costs is not None)

@@ -137,5 +137,11 @@ class CSFS(GramMethod):
             return about_centre / view.scale[:, None], mean, float(scatter.sum())
 
         with one_thread():
-            solution = csfs_unlabelled(view.G, view.n, fill, p["mu"], max_iter=p["max_iter"])
+            solution = csfs_unlabelled(
+                view.G,
+                view.n,
+                fill,
+                p["mu"],
+                max_iter=p["max_iter"],
+            )
             return scores_of(solution, view, engine)

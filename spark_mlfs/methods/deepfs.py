@@ -68,7 +68,14 @@ class DeepFS(Method):
         hidden = (p["hidden"], p["hidden2"]) if p["hidden2"] else (p["hidden"],)
         with one_thread():
             solution = gates.deepfs(
-                x, y, hidden, p["lam"], p["epochs"], p["batch"], p["rate"], p["seed"]
+                x,
+                y,
+                hidden,
+                p["lam"],
+                p["epochs"],
+                p["batch"],
+                p["rate"],
+                p["seed"],
             )
         scores = np.where(spread > 0, solution.weights[:, 0], 0.0)
         return Scores.of_varying(

@@ -58,13 +58,21 @@ class FastCan(Method):
     conditions = True
 
     def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+        self,
+        engine: Engine,
+        p: Values,
+        count: int,
+        terms: PickConstraints = UNCONSTRAINED,
     ) -> Scores:
         view = labelled_view(engine, "standard")
 
         with one_thread():  # the same bits on any driver
             first, path = canonical.select_canonical(
-                view, count, p["tol"], terms.among(view.varying), picking(engine)
+                view,
+                count,
+                p["tol"],
+                terms.among(view.varying),
+                picking(engine),
             )
         path.spread(view.varying, engine.num_features)
         return Scores.of_varying(

@@ -88,7 +88,11 @@ class Forward(Method):
         return [of_all if fits(engine, of_all) else moments_of_labels(p)]
 
     def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+        self,
+        engine: Engine,
+        p: Values,
+        count: int,
+        terms: PickConstraints = UNCONSTRAINED,
     ) -> Scores:
         (sums,) = engine.run(*self.needs(engine, p))
         _check_folds(sums)
@@ -113,9 +117,21 @@ class Forward(Method):
         with one_thread():  # the same bits on any driver
             if not fits(engine, of_all):
                 width = len(varying)
-                values = first_gains(engine, p, sums, label_factors, penalties)
+                values = first_gains(
+                    engine,
+                    p,
+                    sums,
+                    label_factors,
+                    penalties,
+                )
                 varying = varying[np.isfinite(values[varying])]
-                candidates = best(engine, of_all, values, varying, terms)
+                candidates = best(
+                    engine,
+                    of_all,
+                    values,
+                    varying,
+                    terms,
+                )
                 (sums,) = engine.run(replace(of_all, features=candidates))
                 details["candidates"] = (
                     f"{len(candidates)} of {width} features went on, those that explain most "
@@ -132,7 +148,12 @@ class Forward(Method):
             penalty = penalties[candidates]
             terms = terms.among(candidates)
             relevance, path, shares = forward.select_held_out(
-                sums, weights, penalty, count, terms, picking(engine)
+                sums,
+                weights,
+                penalty,
+                count,
+                terms,
+                picking(engine),
             )
             evidence: dict[str, np.ndarray] = {}
             if not path.single:
@@ -142,7 +163,13 @@ class Forward(Method):
                 # room for the last group, whole
                 room = max((len(group.members) - 1 for group in terms.groups), default=0)
                 picks = min(enough, NESTED_PICKS) + room
-                unseen = forward.nested(sums, weights, penalty, picks, terms)
+                unseen = forward.nested(
+                    sums,
+                    weights,
+                    penalty,
+                    picks,
+                    terms,
+                )
                 unseen = unseen[:, : len(path.picks)]
                 evidence |= _evidence(NESTED, np.cumsum(unseen.mean(axis=0)), unseen)
         # with a sketch relevance is an estimate, beside the exact J of features that did not go on

@@ -90,7 +90,13 @@ class MarginAnchors:
                 hit_rows = self.hit_rows[part]
                 x = hits.x[hit_rows.ravel()]
                 codes = hits.labelset_codes[hit_rows]
-                anchors = hinges.Anchors.of(rows, x, codes, self.margin[part], self.table)
+                anchors = hinges.Anchors.of(
+                    rows,
+                    x,
+                    codes,
+                    self.margin[part],
+                    self.table,
+                )
                 self._anchors.append(anchors)
                 first += len(rows)
         return self._anchors
@@ -137,7 +143,12 @@ class HingeSums(Statistic, layout="identified", quantised=True):
 
     def finish(self, state: State, profile: Profile) -> hinges.HingePart:
         return hinges.hinges(
-            self.anchors.batches(), state, self._grid(profile), self.lam, self.weights, self.summed
+            self.anchors.batches(),
+            state,
+            self._grid(profile),
+            self.lam,
+            self.weights,
+            self.summed,
         )
 
     def state_bytes(self, profile: Profile) -> int:
@@ -195,11 +206,19 @@ class GMBA(AnchoredMethod):
             else:
                 values = self._descent(engine, p, waves, width)
         return Scores.of_varying(
-            values, geometry.positions, engine.num_features, details=details, **solver
+            values,
+            geometry.positions,
+            engine.num_features,
+            details=details,
+            **solver,
         )
 
     def _descent(
-        self, engine: Engine, p: Values, waves: list[MarginAnchors], width: int
+        self,
+        engine: Engine,
+        p: Values,
+        waves: list[MarginAnchors],
+        width: int,
     ) -> np.ndarray:
         """Return ω of the paper's descent, which visits the anchors once."""
         gradients = np.concatenate(
@@ -211,7 +230,11 @@ class GMBA(AnchoredMethod):
         return margins.paper_descent((gradients[i] for i in order), width, p["beta"])
 
     def _anchors(
-        self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity
+        self,
+        engine: Engine,
+        p: Values,
+        geometry: Geometry,
+        table: LabelsetSimilarity,
     ) -> list[MarginAnchors]:
         """Find the anchors that have k hits and a miss (pass A), wave by wave."""
         block = neighbours.anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
@@ -219,7 +242,13 @@ class GMBA(AnchoredMethod):
             Neighbourhood(p["k"], "hits", p["s_min"]),
             Neighbourhood(1, "misses", p["s_min"]),
         )
-        hits, misses = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
+        hits, misses = neighbours.nearest_rows(
+            engine,
+            block,
+            geometry,
+            neighbourhoods,
+            table,
+        )
         usable = np.flatnonzero((hits.filled == p["k"]) & (misses.filled == 1))
         if not len(usable):
             raise DataError(
@@ -253,10 +282,23 @@ class GMBA(AnchoredMethod):
         weights: np.ndarray | None = None,
         summed: bool = True,
     ) -> hinges.HingePart:
-        return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
+        return engine.run(
+            HingeSums(
+                anchors,
+                p["s_min"],
+                p["lam"],
+                weights,
+                summed,
+            ),
+            keep=False,
+        )[0]
 
     def _convex(
-        self, engine: Engine, p: Values, waves: list[MarginAnchors], width: int
+        self,
+        engine: Engine,
+        p: Values,
+        waves: list[MarginAnchors],
+        width: int,
     ) -> Solution:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, wave, v) for wave in waves]

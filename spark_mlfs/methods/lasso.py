@@ -57,5 +57,9 @@ class Lasso(GramMethod):
 
     def solve(self, view: GramView, p: Values) -> Solution:
         return linear.elastic_net(
-            view, p["alpha"], p.get("rho", 1.0), group=p["group"], max_iter=p["max_iter"]
+            view,
+            p["alpha"],
+            p.get("rho", 1.0),
+            group=p["group"],
+            max_iter=p["max_iter"],
         )

@@ -110,7 +110,11 @@ class MRMR(Method):
         return statistics
 
     def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+        self,
+        engine: Engine,
+        p: Values,
+        count: int,
+        terms: PickConstraints = UNCONSTRAINED,
     ) -> Scores:
         if terms.costs is not None and p["scheme"] == "quotient":
             raise ParameterError(

@@ -114,11 +114,23 @@ class MSFS(Method):
         with one_thread():
             xlx = self._form(engine, p, view, sets) if p["alpha"] else np.zeros_like(view.G)
             solution = l21_gram.msfs(
-                view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"]
+                view,
+                xlx,
+                p["alpha"],
+                p["beta"],
+                p["rho"],
+                tol=p["tol"],
+                max_iter=p["max_iter"],
             )
             return scores_of(solution, view, engine, sketch)
 
-    def _form(self, engine: Engine, p: Values, view: GramView, sets: Labelsets) -> np.ndarray:
+    def _form(
+        self,
+        engine: Engine,
+        p: Values,
+        view: GramView,
+        sets: Labelsets,
+    ) -> np.ndarray:
         """Return X'LX in the view's coordinates."""
         geometry = Geometry(
             engine.profile.varying[view.varying],
@@ -140,13 +152,27 @@ class MSFS(Method):
                 "rows"
             )
         needs = f"the walks among {block.n} rows take"
-        must_fit(size, engine.budgets.driver, "driver_bytes", needs, remedy, "in one process")
+        must_fit(
+            size,
+            engine.budgets.driver,
+            "driver_bytes",
+            needs,
+            remedy,
+            "in one process",
+        )
         labels = block.labels(engine.profile.q)
         if p["neighbors"] is None:
             T: Matrix = self._dense(p, block, geometry, labels)
         else:
             table = LabelsetSimilarity(sets.matrix(engine.profile.q))
-            T = self._sparse(engine, p, block, geometry, labels, table)
+            T = self._sparse(
+                engine,
+                p,
+                block,
+                geometry,
+                labels,
+                table,
+            )
         P = walks.transitions(T)
         if expected:
             return walks.expected_form(P, p["steps"], geometry.points(block).x)
@@ -167,7 +193,13 @@ class MSFS(Method):
         neighbourhoods: tuple[Neighbourhood, ...] = (Neighbourhood(p["neighbors"], "sharing"),)
         if not p["sigma"]:
             neighbourhoods += (Neighbourhood(TUNING),)
-        near, *tuning = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
+        near, *tuning = neighbours.nearest_rows(
+            engine,
+            block,
+            geometry,
+            neighbourhoods,
+            table,
+        )
         rows, place = np.nonzero(near.ids != NONE)
         columns = np.searchsorted(block.ids, near.ids[rows, place])
         squares = near.squares[rows, place]
@@ -180,7 +212,11 @@ class MSFS(Method):
         return walks.symmetric_edges(rows, columns, values, block.n)
 
     def _dense(
-        self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix
+        self,
+        p: Values,
+        block: Block,
+        geometry: Geometry,
+        labels: sp.csr_matrix,
     ) -> np.ndarray:
         if block.n > DENSE_ROWS:
             raise ParameterError(
@@ -210,7 +246,12 @@ class MSFS(Method):
         return T
 
 
-def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:
+def _scales(
+    engine: Engine,
+    nearest: Nearest,
+    block: Block,
+    geometry: Geometry,
+) -> np.ndarray:
     """Return (n,) σ_i²: the squared distance to the 7th nearest row.
 
     The smallest positive one where that is 0."""

@@ -41,5 +41,10 @@ class MSSL(GramMethod):
 
     def solve(self, view: GramView, p: Values) -> Solution:
         return l21_gram.mssl(
-            view, p["alpha"], p["beta"], p["k"], tol=p["tol"], max_iter=p["max_iter"]
+            view,
+            p["alpha"],
+            p["beta"],
+            p["k"],
+            tol=p["tol"],
+            max_iter=p["max_iter"],
         )

@@ -107,13 +107,24 @@ class OMFS(Method):
                 constant = float(size @ size)
                 converged = True
             solve = l21.minimise_l21 if p["solver"] == "irls" else armijo.omfs_armijo
-            solution = solve(view.G, cross, p["gamma"], constant, max_iter=p["max_iter"])
+            solution = solve(
+                view.G,
+                cross,
+                p["gamma"],
+                constant,
+                max_iter=p["max_iter"],
+            )
             scores = scores_of(solution, view, engine, sketch)
         scores.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}
         return scores
 
     def _of_labelsets(
-        self, engine: Engine, p: Values, view: GramView, sets: Labelsets, sums: Moments
+        self,
+        engine: Engine,
+        p: Values,
+        view: GramView,
+        sets: Labelsets,
+        sums: Moments,
     ) -> tuple[np.ndarray, float, bool]:
         """Return X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
         m = len(sets.counts)
@@ -128,7 +139,14 @@ class OMFS(Method):
         if engine.profile.graded:
             remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
         needs = f"the factors of {m} labelsets of {q} labels need"
-        must_fit(need, engine.budgets.driver, "driver_bytes", needs, f"or {remedy}", ON_THE_DRIVER)
+        must_fit(
+            need,
+            engine.budgets.driver,
+            "driver_bytes",
+            needs,
+            f"or {remedy}",
+            ON_THE_DRIVER,
+        )
         unit = engine.profile.weight_unit
         counts = sets.counts * unit
         factorise = svd if p["factorizer"] == "svd" else nmf

@@ -77,7 +77,11 @@ class PPTCMI(CountingMethod):
         return [LabelsetCounts()]
 
     def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+        self,
+        engine: Engine,
+        p: Values,
+        count: int,
+        terms: PickConstraints = UNCONSTRAINED,
     ) -> Scores:
         by_counts = p["estimator"] == "plug-in"
         one_by_one = p["criterion"] == "cmi"
@@ -96,7 +100,14 @@ class PPTCMI(CountingMethod):
         if not one_by_one:
             return Scores(relevance)
         count = min(count, engine.num_features)
-        select = partial(joint_ross, target, p["k"], relevance, count, terms)
+        select = partial(
+            joint_ross,
+            target,
+            p["k"],
+            relevance,
+            count,
+            terms,
+        )
         return Scores(relevance, engine.in_memory(select))
 
     def _target(self, engine: Engine, p: Values) -> tuple[Classes, int]:
@@ -140,4 +151,11 @@ def joint_ross(
 ) -> Path:
     """Pick by Ross' estimate of I((f, X_S); class), of all rows in one memory."""
     rows, classes = target.groups(block)
-    return ross.select_jointly(x[rows], classes, k, relevance, count, constraints=terms)
+    return ross.select_jointly(
+        x[rows],
+        classes,
+        k,
+        relevance,
+        count,
+        constraints=terms,
+    )

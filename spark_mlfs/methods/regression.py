@@ -92,7 +92,13 @@ class GramMethod(Method):
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
         scale = label_scale(engine.profile, p)
-        view = labelled_view(engine, p["scaling"], self.centred, sketch, scale)
+        view = labelled_view(
+            engine,
+            p["scaling"],
+            self.centred,
+            sketch,
+            scale,
+        )
         penalties = penalties_of(engine.profile, p)
         if penalties is not None:
             view = replace(view, penalties=penalties[view.varying])
@@ -144,7 +150,12 @@ def labelled_view(
     return view
 
 
-def scores_of(solution: Solution, view: GramView, engine: Engine, sketch: int = 0) -> Scores:
+def scores_of(
+    solution: Solution,
+    view: GramView,
+    engine: Engine,
+    sketch: int = 0,
+) -> Scores:
     """Return the row norms of the weights as scores; `sketch` as in `labelled_view`."""
     details = {"iterations": solution.iterations, "labelled_rows": int(view.n)}
     if sketch:

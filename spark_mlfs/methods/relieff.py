@@ -154,7 +154,13 @@ class ReliefF(AnchoredMethod):
         with one_thread():
             block = neighbours.anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
             if p["mode"] == "hamming":
-                return self._hamming(engine, p, geometry, members, block)
+                return self._hamming(
+                    engine,
+                    p,
+                    geometry,
+                    members,
+                    block,
+                )
             pairs = relief.label_pairs(members, sets.counts, p["k"])
             if not len(pairs):
                 raise DataError(
@@ -174,7 +180,12 @@ class ReliefF(AnchoredMethod):
         return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
 
     def _hamming(
-        self, engine: Engine, p: Values, geometry: Geometry, members: sp.csr_matrix, block: Block
+        self,
+        engine: Engine,
+        p: Values,
+        geometry: Geometry,
+        members: sp.csr_matrix,
+        block: Block,
     ) -> Scores:
         (best,) = neighbours.nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
         near = neighbours.rows_by_id(engine, best.ids[best.ids != NONE])

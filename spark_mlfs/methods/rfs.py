@@ -253,7 +253,13 @@ class RFS(Method):
 
         with one_thread():
             limit = min(p["max_iter"], PATIENCE) if fits else p["max_iter"]
-            solution = l21_scans.rfs(reweighted, p["gamma"], p["tol"], limit, p["accelerate"])
+            solution = l21_scans.rfs(
+                reweighted,
+                p["gamma"],
+                p["tol"],
+                limit,
+                p["accelerate"],
+            )
             scans = solution.extra["scans"]
             if not solution.converged and limit < p["max_iter"]:
                 with suppress(np.linalg.LinAlgError):
@@ -262,7 +268,13 @@ class RFS(Method):
         scores.details["scans"] = scans
         return scores
 
-    def _of_rows(self, engine: Engine, p: Values, view: GramView, sketch: int) -> Solution:
+    def _of_rows(
+        self,
+        engine: Engine,
+        p: Values,
+        view: GramView,
+        sketch: int,
+    ) -> Solution:
         """Find the optimum from the rows themselves, in the order of their ids."""
         (block,) = engine.run(AllRows(engine.profile.n), keep=False)
         columns = engine.profile.varying[view.varying]
@@ -272,4 +284,11 @@ class RFS(Method):
         order = np.argsort(block.ids)
         y = labels_of(block, engine.profile, sketch).toarray()[order]
         weights = None if block.weights is None else block.weights[order]
-        return rfs_newton(x[order], y, p["gamma"], p["tol"], p["max_iter"], weights)
+        return rfs_newton(
+            x[order],
+            y,
+            p["gamma"],
+            p["tol"],
+            p["max_iter"],
+            weights,
+        )

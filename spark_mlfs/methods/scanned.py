@@ -13,7 +13,12 @@ from ..kernels.gram import GramView
 from ..statistics.base import Statistic
 
 
-def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[..., Any]:
+def scanner(
+    engine: Engine,
+    view: GramView,
+    limit: int,
+    stage: str,
+) -> Callable[..., Any]:
     """Return a function that scans the rows once.
 
     ``scan(statistic, W, b)`` is the result of ``statistic(weights, intercept)``, which are W (v, q)

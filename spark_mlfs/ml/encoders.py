@@ -90,7 +90,11 @@ $width"""
             )
         refuse_existing(dataset, [self.getOutputCol()])
         out: DataFrame = encoded(
-            dataset, self._encoder(), self.getOutputCol(), column, self.getReasonCol()
+            dataset,
+            self._encoder(),
+            self.getOutputCol(),
+            column,
+            self.getReasonCol(),
         )
         return out
 

@@ -47,7 +47,12 @@ SIDE_BY_SIDE_BYTES = 256 << 10
 BROADCAST_BYTES = 32 << 20
 
 
-def project(extractor: Extractor, state: State, output: str, x: Matrix) -> dict[str, np.ndarray]:
+def project(
+    extractor: Extractor,
+    state: State,
+    output: str,
+    x: Matrix,
+) -> dict[str, np.ndarray]:
     """Project rows, as the column of `map_rows`."""
     return {output: extractor.project(state, scaled(state, x))}
 
@@ -196,7 +201,13 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
                 outputs,
             )
         function = partial(tagging.predicted_columns, predictor, columns)
-        return map_rows(dataset, cells, function, outputs, tagging.rows_at_once(self.labelNames))
+        return map_rows(
+            dataset,
+            cells,
+            function,
+            outputs,
+            tagging.rows_at_once(self.labelNames),
+        )
 
     _blocks: DataFrame | None = None
 
@@ -243,7 +254,13 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             outputs[tagging.BEST] = "array<string>"
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
-        columns = partial(tagging.label_lists, top_n, threshold, raw, scored)
+        columns = partial(
+            tagging.label_lists,
+            top_n,
+            threshold,
+            raw,
+            scored,
+        )
         out = self.predicted(dataset, columns, outputs, cells)
         label_names = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(label_names, label + 1))

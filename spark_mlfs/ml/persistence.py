@@ -170,7 +170,10 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
 
 
 def save_pipeline(
-    spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False
+    spark: SparkSession,
+    pipeline: PipelineModel,
+    path: str,
+    overwrite: bool = False,
 ) -> None:
     """Save a pipeline whose stages are Python's own.
 
@@ -245,7 +248,12 @@ def _stage_class(spark: SparkSession, path: str, place: str) -> Any:
     return kind
 
 
-def _place(path: str, number: int, uid: str, count: int) -> str:
+def _place(
+    path: str,
+    number: int,
+    uid: str,
+    count: int,
+) -> str:
     return f"{path}/stages/{number:0{len(str(count))}d}_{uid}"
 
 

@@ -28,7 +28,11 @@ class FeatureSource:
 
 
 def feature_cells(
-    dataset: DataFrame, features: str, width: int, *reading: Any, id: Column | None = None
+    dataset: DataFrame,
+    features: str,
+    width: int,
+    *reading: Any,
+    id: Column | None = None,
 ) -> FeatureSource:
     """Return a column of `width` features; `reading` are further fields of its `FeatureCells`.
 

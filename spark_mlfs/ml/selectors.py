@@ -122,7 +122,13 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         """Draw the relevance of the first `most` selected features, the scores of picks as marks.
 
         Returns matplotlib's axes."""
-        return glance.plot(self._title(), self._passing(), self.gains, most, ax)
+        return glance.plot(
+            self._title(),
+            self._passing(),
+            self.gains,
+            most,
+            ax,
+        )
 
     def _repr_html_(self) -> str:
         """Return the first selected features as HTML, for a notebook."""
@@ -148,7 +154,13 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
             return self._transform_arrays(dataset, indices, fill)
         are_vectors(dataset, column)  # or else an error
         places, width = self.places(dataset)
-        out = sliced(dataset, column, output, places, width)
+        out = sliced(
+            dataset,
+            column,
+            output,
+            places,
+            width,
+        )
         if fill is not None and len(indices):
             out = out.withColumn(output, filled_vector(F.col(output), fill))
         names = np.array(self.featureNames, object)[indices].tolist()
@@ -228,7 +240,11 @@ class SelectorEstimator(
 
     def _row_settings(self, checked: pipeline.Request) -> dict[str, Any]:
         grades = Grades.of(self._values(GRADING))
-        return {"weight": self.getWeightCol(), "grades": grades, "counted": checked.takes_codes}
+        return {
+            "weight": self.getWeightCol(),
+            "grades": grades,
+            "counted": checked.takes_codes,
+        }
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         return self.entry.name, self._values(self.entry.parameters)
@@ -242,7 +258,11 @@ class SelectorEstimator(
         method, parameters = self._named()
         constraints = Constraints.of(self._values(CONSTRAINTS))
         return pipeline.Request.of(
-            method, parameters, screen=self.getScreen(), constraints=constraints, cut=self.cut()
+            method,
+            parameters,
+            screen=self.getScreen(),
+            constraints=constraints,
+            cut=self.cut(),
         )
 
     def fitStates(self, states: Any) -> MultiLabelSelectorModel:
@@ -337,7 +357,11 @@ class MultiLabelSelector(SelectorEstimator):
         of_method = {k: v for k, v in values.items() if not self.hasParam(k)}
         if of_method or "methodParams" in params:
             registered = METHODS.create(self.getMethod())
-            merged = {**self.getMethodParams(), **params.pop("methodParams", {}), **of_method}
+            merged = {
+                **self.getMethodParams(),
+                **params.pop("methodParams", {}),
+                **of_method,
+            }
             spec.check(registered.parameters, merged, f"method {registered.name!r}")
             self._set(methodParams=merged)
         return self._set(**params)

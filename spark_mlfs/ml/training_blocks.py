@@ -87,7 +87,11 @@ def map_against(
     start = blocks.agg(F.min("first").alias("start"), F.count("first").alias("blocks"))
     carries = F.when(F.col("first") == F.col("start"), F.col("blocks")).alias("carries")
     pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
-        "key", "first", "chunk", "block", carries
+        "key",
+        "first",
+        "chunk",
+        "block",
+        carries,
     )
     near = pairs.mapInArrow(partial(nearest_in_block, points, training, k), KEYED)
     schema = T.StructType(list(dataset.schema.fields))
@@ -115,7 +119,10 @@ def by_hash(rows: DataFrame) -> DataFrame:
 
 
 def row_chunks(
-    features: str, cells: FeatureCells, drop: bool, batches: Iterable[pa.RecordBatch]
+    features: str,
+    cells: FeatureCells,
+    drop: bool,
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield chunks of Arrow batches: the rows whole, and their features as a matrix."""
     for batch in batches:
@@ -147,7 +154,10 @@ def _decoded(cell: pa.Scalar) -> State:
 
 
 def nearest_in_block(
-    points: Points, training: Points, k: int, batches: Iterable[pa.RecordBatch]
+    points: Points,
+    training: Points,
+    k: int,
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the k nearest of each row of a chunk in the block beside it.
 

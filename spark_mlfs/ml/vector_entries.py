@@ -18,7 +18,11 @@ _CHECKED = "__spark_mlfs_checked__"
 
 
 def sliced(
-    dataset: DataFrame, column: str, output: str, places: np.ndarray, width: int
+    dataset: DataFrame,
+    column: str,
+    output: str,
+    places: np.ndarray,
+    width: int,
 ) -> DataFrame:
     """Add `output`, the entries `places` of the vectors in `column`, in that order.
 
@@ -83,7 +87,12 @@ def filled_array(column: Column, fill: np.ndarray) -> Column:
     return F.transform(column, filled_entry)
 
 
-def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> Column:
+def _sparse(
+    stored: Column,
+    values: Column,
+    places: np.ndarray,
+    width: int,
+) -> Column:
     """Return the entries `places` of a sparse vector with the indices `stored`."""
     slots = np.zeros(width, np.int64)  # where an entry goes, from 1; 0: nowhere
     slots[places] = np.arange(1, len(places) + 1)

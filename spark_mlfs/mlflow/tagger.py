@@ -58,7 +58,14 @@ class Steps:
                 path.apply(stage)
         last = stages[-1]
         classifier = last.summary["classifier"]
-        return Steps(path.width, path.columns, path.steps, classifier, last.state, last.labelNames)
+        return Steps(
+            path.width,
+            path.columns,
+            path.steps,
+            classifier,
+            last.state,
+            last.labelNames,
+        )
 
     def predict(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return labels (n, q) of 0 and 1 and scores (n, q) of the rows of a table.
@@ -205,7 +212,12 @@ def _places(trained: list[str], names: list[str]) -> np.ndarray:
     return np.array([place[name] for name in trained], np.int64)
 
 
-def tags(steps: Steps, table: Any, top_n: int | None, threshold: float | None) -> pd.DataFrame:
+def tags(
+    steps: Steps,
+    table: Any,
+    top_n: int | None,
+    threshold: float | None,
+) -> pd.DataFrame:
     """Return a frame of ``tags`` and ``scores``, a row a row."""
     check_choice(top_n, threshold, len(steps.labels))
     labels, scores, counts = best_labels(*steps.predict(table), top_n, threshold)

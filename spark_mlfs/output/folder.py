@@ -232,7 +232,13 @@ class OutputTarget:
     """Where the parts of one output are written: a folder of this machine, or a path only Spark
     knows."""
 
-    def __init__(self, spark: SparkSession, path: str, folder: Path | None, mode: str) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        path: str,
+        folder: Path | None,
+        mode: str,
+    ) -> None:
         self.spark = spark
         self.path = path
         self.folder = folder

@@ -54,15 +54,32 @@ class Journal:
     )  # before the first of what is written
 
     @staticmethod
-    def beside(spark: SparkSession, output: str, kind: str, settings: dict[str, Any]) -> Journal:
+    def beside(
+        spark: SparkSession,
+        output: str,
+        kind: str,
+        settings: dict[str, Any],
+    ) -> Journal:
         """Return the journal of a run in ``.NAME.KIND`` beside a local output.
 
         Of a remote output it is in the output itself."""
         local = local_path(output)
         if local is None:
-            return Journal(spark, output.rstrip("/"), None, settings, output)
+            return Journal(
+                spark,
+                output.rstrip("/"),
+                None,
+                settings,
+                output,
+            )
         folder = local.with_name(f".{local.name}.{kind}")
-        return Journal(spark, spark_path(folder), folder, settings, output)
+        return Journal(
+            spark,
+            spark_path(folder),
+            folder,
+            settings,
+            output,
+        )
 
     @contextmanager
     def running(self, unit: str = "parts") -> Iterator[Journal]:

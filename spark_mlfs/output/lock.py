@@ -62,7 +62,13 @@ def owned(
     It is a lock as `locked`; `get` reads the row and `put` writes it anew."""
 
     def note(**facts: Any) -> None:
-        put({**entry, "seen": time.time(), **facts})
+        put(
+            {
+                **entry,
+                "seen": time.time(),
+                **facts,
+            }
+        )
 
     other = get() or {}
     last_seen = other.get("seen")
@@ -222,7 +228,11 @@ def _ago(owner: Entry) -> str:
     if not isinstance(started, (int, float)):
         return "just now"
     seconds = max(0, int(time.time() - started))
-    for unit, size in {"days": 86400, "hours": 3600, "minutes": 60}.items():
+    for unit, size in {
+        "days": 86400,
+        "hours": 3600,
+        "minutes": 60,
+    }.items():
         if seconds >= 2 * size:
             return f"{seconds // size} {unit} ago"
     return f"{seconds} seconds ago"

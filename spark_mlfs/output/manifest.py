@@ -38,7 +38,12 @@ def versions(spark_version: str | None) -> dict[str, str]:
     """Return those of Python, Spark and the libraries that take part in the numbers."""
     ours = {"spark_mlfs": __version__, "platform": platform.platform()}
     spark = {} if spark_version is None else {"spark": spark_version}
-    return {"python": platform.python_version(), **spark, **installed(LIBRARIES), **ours}
+    return {
+        "python": platform.python_version(),
+        **spark,
+        **installed(LIBRARIES),
+        **ours,
+    }
 
 
 def now() -> str:
@@ -71,7 +76,11 @@ def selection_manifest(
     selection = {**config.selection.as_dict(only_set=True), "kept": count}
     if result.evidence is not None:
         rule = result.evidence.rule
-        selection |= {"level": rule.level, "seed": rule.seed, **result.evidence.facts}
+        selection |= {
+            "level": rule.level,
+            "seed": rule.seed,
+            **result.evidence.facts,
+        }
     manifest = {
         **opening("select", arguments),
         "data": _data_facts(config.data, result),

@@ -19,7 +19,12 @@ from ..frames.parquet import SPARK_ROW, VECTOR, kind_of_arrow
 
 GROUP_BYTES = 32 << 20  # of a row group, in memory
 # where JSON has another name than SQL
-_NAMES = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
+_NAMES = {
+    "tinyint": "byte",
+    "smallint": "short",
+    "int": "integer",
+    "bigint": "long",
+}
 _ARROW = {
     "bigint": pa.int64(),
     "int": pa.int32(),
@@ -91,13 +96,22 @@ def _writer(frame: LocalFrame, path: Path, schema: pa.Schema) -> Any:
 
 
 def _field(name: str, kind: Any, metadata: Any = None) -> dict[str, Any]:
-    return {"name": name, "type": kind, "nullable": True, "metadata": dict(metadata or {})}
+    return {
+        "name": name,
+        "type": kind,
+        "nullable": True,
+        "metadata": dict(metadata or {}),
+    }
 
 
 def _type(kind: pa.DataType) -> Any:
     """Return a type as Spark's JSON has it."""
     if pa.types.is_list(kind):
-        return {"type": "array", "elementType": _type(kind.value_type), "containsNull": True}
+        return {
+            "type": "array",
+            "elementType": _type(kind.value_type),
+            "containsNull": True,
+        }
     if pa.types.is_struct(kind):
         return {"type": "struct", "fields": [_field(f.name, _type(f.type)) for f in kind]}
     name = kind_of_arrow(kind).name

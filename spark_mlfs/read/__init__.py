@@ -32,7 +32,10 @@ arff, libsvm, numbers, planted = map(function_of, (Arff, Libsvm, Numbers, Plante
 
 
 def load(
-    spark: SparkSession, path: str | Sequence[str] | None, format: str, **options: Any
+    spark: SparkSession,
+    path: str | Sequence[str] | None,
+    format: str,
+    **options: Any,
 ) -> DataFrame:
     """Read `path` by the reader called `format`, one of `READERS`, with that reader's options.
 

@@ -135,10 +135,22 @@ class Arff(Reader):
                 raise ParameterError(
                     f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}"
                 )
-        chosen = chosen_labels(spark, files, header, p["labels"], p["ignore"])
+        chosen = chosen_labels(
+            spark,
+            files,
+            header,
+            p["labels"],
+            p["ignore"],
+        )
         missing = p["missing"]
         categories = _categories_option(p)
-        plan_of = partial(Plan, header, chosen, p["ignore"], binarize=p["binarize_labels"])
+        plan_of = partial(
+            Plan,
+            header,
+            chosen,
+            p["ignore"],
+            binarize=p["binarize_labels"],
+        )
         plan = plan_of(categories=categories, missing=missing)
         if plan.made_of.values and not _from_training(categories):
             if missing in ("mean", "zero"):  # a missing value is one of its own, where there is any
@@ -155,7 +167,13 @@ class Arff(Reader):
             )
         made_of = plan.made_of if plan.made_of.values else None
         frame = parse(files, partial(_parse, plan=plan))
-        frame = impute(frame, missing, plan.feature_names, settled=True, categories=made_of)
+        frame = impute(
+            frame,
+            missing,
+            plan.feature_names,
+            settled=True,
+            categories=made_of,
+        )
         return with_names(frame, LABELS, plan.label_names)
 
 
@@ -220,7 +238,13 @@ class Plan:
         self._set_tables(used)
         self.feature_at = np.array([k for k, a in used.items() if a.name not in labels], int)
         features = [attributes[k] for k in self.feature_at]
-        self.made_of = _categories(header, features, categories, missing, lacking)
+        self.made_of = _categories(
+            header,
+            features,
+            categories,
+            missing,
+            lacking,
+        )
         self.feature_names = self.made_of.names
         self.feature_of = np.full(n, -1)  # the attribute's column, the first of them where one-hot
         self.feature_of[self.feature_at] = np.searchsorted(
@@ -436,11 +460,21 @@ def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
         row = row[used]
         attribute = attribute[used]
         raw = raw[used]
-    return _from_triples(n, row, attribute, plan.categories(attribute, raw), plan)
+    return _from_triples(
+        n,
+        row,
+        attribute,
+        plan.categories(attribute, raw),
+        plan,
+    )
 
 
 def _from_triples(
-    n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
+    n: int,
+    row: np.ndarray,
+    attribute: np.ndarray,
+    raw: np.ndarray,
+    plan: Plan,
 ) -> tuple[Vectors, Vectors]:
     """Return sparse vectors of attributes, `raw` being a number or a category number.
 
@@ -455,13 +489,28 @@ def _from_triples(
     is_label = plan.label_of[attribute] >= 0
     owner = attribute[is_label]
     value = plan.labels(owner, raw[is_label])
-    labels = vectors.sparse(n, len(plan.label_names), row[is_label], plan.label_of[owner], value)
+    labels = vectors.sparse(
+        n,
+        len(plan.label_names),
+        row[is_label],
+        plan.label_of[owner],
+        value,
+    )
     row, column, raw = _columns(row[~is_label], attribute[~is_label], raw[~is_label], plan)
-    return vectors.sparse(n, len(plan.feature_names), row, column, raw), labels
+    return vectors.sparse(
+        n,
+        len(plan.feature_names),
+        row,
+        column,
+        raw,
+    ), labels
 
 
 def _columns(
-    row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
+    row: np.ndarray,
+    attribute: np.ndarray,
+    raw: np.ndarray,
+    plan: Plan,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (row, column, value), one-hot where attributes are.
 
@@ -556,7 +605,12 @@ _PAIR_END = re.compile(r"[,'\"}]|\Z")
 _INDEX = re.compile(r"([^\s,'\"}]+)\s+")
 
 
-def _slow(lines: Lines, rows: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[Vectors, Vectors]:
+def _slow(
+    lines: Lines,
+    rows: np.ndarray,
+    plan: Plan,
+    is_sparse: bool,
+) -> tuple[Vectors, Vectors]:
     """Return the vectors of rows one by one, with the exact place of whatever is wrong.
 
     They may have quotes and comments."""
@@ -566,18 +620,41 @@ def _slow(lines: Lines, rows: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[
         values = _slow_row(lines.line(source), place, plan, is_sparse)
         for k, (text, quoted) in values.items():
             if not plan.ignored[k]:
-                entries.append((position, k, _slow_value(k, text, quoted, place, plan)))
+                entries.append(
+                    (
+                        position,
+                        k,
+                        _slow_value(
+                            k,
+                            text,
+                            quoted,
+                            place,
+                            plan,
+                        ),
+                    )
+                )
     row, attribute, raw = np.array(entries, np.float64).reshape(-1, 3).T
     row = row.astype(np.int64)
     attribute = attribute.astype(np.int64)
     if is_sparse:
-        return _from_triples(len(rows), row, attribute, raw, plan)
+        return _from_triples(
+            len(rows),
+            row,
+            attribute,
+            raw,
+            plan,
+        )
     matrix = np.zeros((len(rows), len(plan.attributes)))
     matrix[row, attribute] = raw
     return _from_matrix(matrix, plan)
 
 
-def _slow_row(line: str, place: str, plan: Plan, is_sparse: bool) -> dict[int, tuple[str, bool]]:
+def _slow_row(
+    line: str,
+    place: str,
+    plan: Plan,
+    is_sparse: bool,
+) -> dict[int, tuple[str, bool]]:
     """Return the text of each attribute of a row, and whether it is quoted."""
     values: dict[int, tuple[str, bool]] = {}
     n = len(plan.attributes)
@@ -647,7 +724,13 @@ def _no_pair(line: str, start: int, place: str) -> DataError:
     )
 
 
-def _slow_value(k: int, text: str, quoted: bool, place: str, plan: Plan) -> float:
+def _slow_value(
+    k: int,
+    text: str,
+    quoted: bool,
+    place: str,
+    plan: Plan,
+) -> float:
     """Return one value as a number or category number, NaN where it is unknown."""
     a = plan.attributes[k]
     if text == "?" and not quoted:

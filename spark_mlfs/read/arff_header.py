@@ -48,7 +48,11 @@ _QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 _NAME = re.compile(rf"({_QUOTED.pattern}|[^\s{{'\"][^\s{{]*)\s*")
 _SPACE = re.compile(r"\s*")
 _LIST_END = re.compile(r"[,}]|\Z")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+}
 
 
 def unquote(text: str) -> str:
@@ -278,7 +282,12 @@ def chosen_labels(
     return remaining
 
 
-def _labels_of_files(spark: SparkSession, file: str, header: Header, names: list[str]) -> list[str]:
+def _labels_of_files(
+    spark: SparkSession,
+    file: str,
+    header: Header,
+    names: list[str],
+) -> list[str]:
     """Return the labels that a label XML beside the data names, or else the relation line."""
     xml, chosen, damage = _from_xml_beside(spark, header, set(names))
     n = labels_of_relation(header.relation)
@@ -305,7 +314,12 @@ def _labels_of_files(spark: SparkSession, file: str, header: Header, names: list
     return chosen
 
 
-def _labels_of_xml(spark: SparkSession, path: str, file: str, names: list[str]) -> list[str]:
+def _labels_of_xml(
+    spark: SparkSession,
+    path: str,
+    file: str,
+    names: list[str],
+) -> list[str]:
     """Return the labels of an XML whose path the user gave."""
     if not path.lower().endswith((".xml", ".xml.gz")):
         raise ParameterError(
@@ -326,7 +340,12 @@ def _labels_of_xml(spark: SparkSession, path: str, file: str, names: list[str]) 
     return chosen
 
 
-def _first_or_last(n: int, names: list[str], subject: str, error: type[Exception]) -> list[str]:
+def _first_or_last(
+    n: int,
+    names: list[str],
+    subject: str,
+    error: type[Exception],
+) -> list[str]:
     if n == 0 or abs(n) >= len(names):
         raise error(
             f"{subject}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or "

@@ -45,7 +45,10 @@ def cells(
 
 
 def known_cells(
-    data: bytes, types: Sequence[pa.DataType], separator: str, quote: str | bool = False
+    data: bytes,
+    types: Sequence[pa.DataType],
+    separator: str,
+    quote: str | bool = False,
 ) -> pa.Table:
     """Return the columns of lines of cells, ``?`` being null.
 
@@ -53,7 +56,14 @@ def known_cells(
     columns = dict(enumerate(types))
     nulls = {"null_values": ["?"], "strings_can_be_null": False}
     try:
-        return cells(data, columns, len(types), separator, quote, **nulls)
+        return cells(
+            data,
+            columns,
+            len(types),
+            separator,
+            quote,
+            **nulls,
+        )
     except pa.ArrowInvalid:
         raise Irregular from None
 
@@ -76,7 +86,10 @@ def as_integers(values: np.ndarray) -> np.ndarray:
 
 
 def pairs(
-    lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b""
+    lines: pa.Array,
+    delimiter: str,
+    table: bytes,
+    dropped: bytes = b"",
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return row, index and value of every ``index<delimiter>value``.
 

@@ -77,7 +77,11 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
     unchecked, rows = _checked(rows, layout, nulls_only=True), _checked(rows, layout)
-    fill = {"zero": 0.0, "mean": _NAN, "keep": _NAN}.get(missing)
+    fill = {
+        "zero": 0.0,
+        "mean": _NAN,
+        "keep": _NAN,
+    }.get(missing)
     features, labels = (
         x.as_vectors("x", fill).alias(FEATURES),
         y.as_vectors("y", _NAN).alias(LABELS),
@@ -264,7 +268,10 @@ def exact(column: Column, integers: Column, names: Sequence[str]) -> Column:
 
 
 def labels_of(
-    source: DataFrame, labels: str | Sequence[str], delimiter: str | None, called: str
+    source: DataFrame,
+    labels: str | Sequence[str],
+    delimiter: str | None,
+    called: str,
 ) -> tuple[DataFrame, str]:
     """`source` with its labels as the one column `called`: a vector, array or tags, named where
     they have names."""

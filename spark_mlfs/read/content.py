@@ -188,7 +188,13 @@ class Files(Reader):
             "categories": "auto",
         }
         frame = with_names(assemble(usable, options), FEATURES, encoder.names)
-        gallery = gallery_of(spark, path, p, usable, encoder)
+        gallery = gallery_of(
+            spark,
+            path,
+            p,
+            usable,
+            encoder,
+        )
         setattr(frame, REJECTED, replace(rejected, gallery=gallery))
         return frame
 
@@ -226,7 +232,11 @@ def _check_rejected(rejected: Rejected, path: Any, on_error: str) -> None:
 
 
 def gallery_of(
-    spark: SparkSession, path: Any, options: Mapping[str, Any], rows: Any, encoder: EncodeCells
+    spark: SparkSession,
+    path: Any,
+    options: Mapping[str, Any],
+    rows: Any,
+    encoder: EncodeCells,
 ) -> Gallery:
     """Return the files of scored or checked `rows`.
 
@@ -282,12 +292,25 @@ def open_files(
                 f"{option('labels')}: {labels_from} has its labels in a column {clash!r}; rename it"
             )
         lists_files = location.table is not None
-        table = _PathTable(frame, labels_from, key, labels, lists_files)
+        table = _PathTable(
+            frame,
+            labels_from,
+            key,
+            labels,
+            lists_files,
+        )
     folders = labelled and labels_from is None
     if isinstance(spark, LocalSession):
         rows: Any = _open_here(location, table, p, folders)
         return rows
-    return _open_spark(spark, location, table, p, folders, listed)
+    return _open_spark(
+        spark,
+        location,
+        table,
+        p,
+        folders,
+        listed,
+    )
 
 
 @dataclass(frozen=True)
@@ -381,7 +404,10 @@ def walk(location: FileLocation) -> list[str]:
 
 
 def _open_here(
-    location: FileLocation, table: _PathTable | None, p: Mapping[str, Any], folders: bool
+    location: FileLocation,
+    table: _PathTable | None,
+    p: Mapping[str, Any],
+    folders: bool,
 ) -> LocalFrame:
     kinds = {name: Kind(kind) for name, kind in COLUMNS.items()}
     rows: dict[str, int] = {}  # of the table, by path
@@ -406,7 +432,11 @@ def _open_here(
         kinds[FOLDER] = Kind("array<string>", Kind("string"))
     unlisted = None if table is None else table.unlisted
     read = partial(
-        _batches, most=p["max_file_bytes"], unlisted=unlisted, labels=labels, folders=folders
+        _batches,
+        most=p["max_file_bytes"],
+        unlisted=unlisted,
+        labels=labels,
+        folders=folders,
     )
     parts = runs(files, lambda file: max(file.size, PART_BYTES >> 12), PART_BYTES)
     return LocalFrame([partial(read, part) for part in parts], kinds)
@@ -429,7 +459,11 @@ class _File:
 
 
 def _batches(
-    files: Sequence[_File], most: int, unlisted: str | None, labels: pa.Table | None, folders: bool
+    files: Sequence[_File],
+    most: int,
+    unlisted: str | None,
+    labels: pa.Table | None,
+    folders: bool,
 ) -> Batches:
     rows = ((file, *_row(file, most, unlisted)) for file in files)
 
@@ -603,7 +637,14 @@ def _joined(rows: DataFrame, table: _PathTable, location: FileLocation) -> DataF
     unlisted = F.when(F.col("_listed").isNull(), F.lit(table.unlisted))
     content = F.when(unlisted.isNull(), F.col(CONTENT)).alias(CONTENT)
     reason = F.coalesce(unlisted, REASON).alias(REASON)
-    with_file = joined.select(PATH, "size", "modified", content, reason, *names)
+    with_file = joined.select(
+        PATH,
+        "size",
+        "modified",
+        content,
+        reason,
+        *names,
+    )
     in_files = rows.select(F.col(PATH).alias("_there"))
     absent = labels.join(in_files, F.col("_path") == F.col("_there"), "left_anti")
     outside = F.when(F.col("_path").rlike(f"^{OUTSIDE}"), F.lit(NOT_INSIDE))
@@ -651,7 +692,13 @@ def corpus_of(
         reasons = {location.relative(name): absent[name] for name in chosen if name in absent}
         if present:
             large = not listed or listed.large
-            files = FileLocation(location.root, present, exact=True, absent=reasons, large=large)
+            files = FileLocation(
+                location.root,
+                present,
+                exact=True,
+                absent=reasons,
+                large=large,
+            )
             return open_files(spark, files, p)
         rows = [(name, None, None, None, reason) for name, reason in reasons.items()]
         return spark.createDataFrame(rows, rows_of_all.schema)
@@ -659,7 +706,12 @@ def corpus_of(
     return sorted(names), read, rows_of_all
 
 
-def _names_in_table(spark: Any, location: FileLocation, table: str, path_column: str) -> list[str]:
+def _names_in_table(
+    spark: Any,
+    location: FileLocation,
+    table: str,
+    path_column: str,
+) -> list[str]:
     """Return the files that a table of paths lists."""
     frame = open_table(spark, table, str(format_of(table)))
     key = columns_of(frame, path_column, "path_column")[0]

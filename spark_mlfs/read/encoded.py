@@ -35,7 +35,11 @@ LISTED = 100_000  # rejected files that are listed
 
 
 def encoded(
-    frame: Any, encoder: EncodeCells, output: str, column: str = CONTENT, reason: str = REASON
+    frame: Any,
+    encoder: EncodeCells,
+    output: str,
+    column: str = CONTENT,
+    reason: str = REASON,
 ) -> Any:
     """Return a frame with the features of a column as a vector, and with reasons.
 
@@ -53,7 +57,11 @@ def encoded(
             reason=reason,
             others=list(kinds),
         )
-        kinds = {**kinds, output: Kind("vector"), reason: Kind("string")}
+        kinds = {
+            **kinds,
+            output: Kind("vector"),
+            reason: Kind("string"),
+        }
         mapped: Any = replace(frame.mapInArrow(task, kinds), metadata=metadata)
         return with_names(mapped, output, encoder.names)
     from pyspark.ml.functions import array_to_vector
@@ -113,7 +121,11 @@ class Rejected:
     def summary(self) -> dict[str, Any]:
         """Return the counts that a manifest has of them."""
         reasons = Counter(kind_of(reason) for _, reason in self.rows).most_common(20)
-        return {"files": self.all, "rejected": self.count, "reasons": dict(reasons)}
+        return {
+            "files": self.all,
+            "rejected": self.count,
+            "reasons": dict(reasons),
+        }
 
 
 def refuse(path: str, reason: str) -> DataError:
@@ -315,7 +327,12 @@ def _ends(
             smallest = rows.ends(-values, among)
             sides[2 * item] = largest_rows([*sides[2 * item], *largest])
             sides[2 * item + 1] = largest_rows([*sides[2 * item + 1], *smallest])
-    schema = {"at": pa.int64(), "value": pa.float64(), "path": pa.string(), "passage": pa.string()}
+    schema = {
+        "at": pa.int64(),
+        "value": pa.float64(),
+        "path": pa.string(),
+        "passage": pa.string(),
+    }
     examples = [
         dict(zip(schema, (side, *row), strict=True))
         for side, rows_of_side in enumerate(sides)

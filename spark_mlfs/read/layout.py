@@ -177,14 +177,29 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
         if not kinds[name].numeric:
             raise ParameterError(f"weight column {name!r} is {kinds[name].name}; give numbers")
     x = _features(source, feature_columns, kinds, p.get("categories", "auto"))
-    y = cells_of_labels(source, label_columns, kinds, p["label_delimiter"], p["graded"])
+    y = cells_of_labels(
+        source,
+        label_columns,
+        kinds,
+        p["label_delimiter"],
+        p["graded"],
+    )
     if p["label_names"] is not None:
         y = y.renamed(p["label_names"])
     id_column = next(iter(id_columns), None)
     weight = next(iter(weight_columns), None)
     id_kind = kinds.get(id_column or "")
     texts = bool(p.get(TEXT_IDS.name)) and id_kind is not None and id_kind.text
-    return Layout(x, y, id_column, weight, id_kind, p["missing"], p["needed"], texts)
+    return Layout(
+        x,
+        y,
+        id_column,
+        weight,
+        id_kind,
+        p["missing"],
+        p["needed"],
+        texts,
+    )
 
 
 def _check_single(name: str, value: Any, columns: list[str]) -> None:
@@ -193,7 +208,10 @@ def _check_single(name: str, value: Any, columns: list[str]) -> None:
 
 
 def _features(
-    source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], categories: Any
+    source: DataFrame,
+    columns: list[str],
+    kinds: Mapping[str, Kind],
+    categories: Any,
 ) -> ColumnOfCells:
     """Return how columns become features; `with_categories` then sees to texts and dates."""
     first = kinds[columns[0]]
@@ -222,7 +240,13 @@ def _features(
             f"{not_a_number(source, name, kind)}; {remedy}"
         )
     large_integers = [name for name in columns if kinds[name].name == "bigint"]
-    return ColumnOfCells(columns, "array", columns, several=True, large_integers=large_integers)
+    return ColumnOfCells(
+        columns,
+        "array",
+        columns,
+        several=True,
+        large_integers=large_integers,
+    )
 
 
 def cells_of_labels(
@@ -240,7 +264,13 @@ def cells_of_labels(
             f"{first.name}"
         )
     if len(columns) == 1:
-        labels = _labels_of_one_column(source, columns, first, delimiter, graded)
+        labels = _labels_of_one_column(
+            source,
+            columns,
+            first,
+            delimiter,
+            graded,
+        )
         if labels is not None:
             return labels
     for name in columns:
@@ -253,11 +283,21 @@ def cells_of_labels(
                 f"{option('labels')}: column {name!r} is {kind.name}"
                 f"{not_a_number(source, name, kind)}; {remedy}"
             )
-    return ColumnOfCells(columns, "array", columns, grades=graded, several=True)
+    return ColumnOfCells(
+        columns,
+        "array",
+        columns,
+        grades=graded,
+        several=True,
+    )
 
 
 def _labels_of_one_column(
-    source: DataFrame, columns: list[str], kind: Kind, delimiter: str | None, graded: bool
+    source: DataFrame,
+    columns: list[str],
+    kind: Kind,
+    delimiter: str | None,
+    graded: bool,
 ) -> ColumnOfCells | None:
     """Return how a column that holds all labels of a row is read, None where it is of numbers."""
     name = columns[0]
@@ -337,7 +377,10 @@ class Facts:
 
 
 def with_categories(
-    source: DataFrame, x: ColumnOfCells, categories: Any, missing: str
+    source: DataFrame,
+    x: ColumnOfCells,
+    categories: Any,
+    missing: str,
 ) -> ColumnOfCells:
     """Return features with what their columns of texts and dates stand for.
 
@@ -359,7 +402,14 @@ def with_categories(
     for (slot, name), values in zip(texts.items(), values_of, strict=True):
         words = sorted(value for value in values if value is not None)
         lacking = None in values
-        _check_category(source, name, kinds[name], words, lacking, categories)
+        _check_category(
+            source,
+            name,
+            kinds[name],
+            words,
+            lacking,
+            categories,
+        )
         result.values[slot] = [*words]
         if lacking and missing in ("mean", "zero"):
             result.values[slot].append(None)
@@ -371,7 +421,12 @@ def with_categories(
 
 
 def _check_category(
-    source: DataFrame, name: str, kind: Kind, words: list[str], lacking: bool, categories: Any
+    source: DataFrame,
+    name: str,
+    kind: Kind,
+    words: list[str],
+    lacking: bool,
+    categories: Any,
 ) -> None:
     """Raise `DataError` where the values of a column of texts cannot be those of a category."""
     column = f"{option('features')}: column {name!r} is {kind.name}"

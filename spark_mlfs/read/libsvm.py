@@ -110,7 +110,10 @@ def _largest(sized: DataFrame) -> list[int]:
 
 
 def _names(
-    spark: SparkSession, kind: str, names: str | Sequence[str] | None, size: int | None
+    spark: SparkSession,
+    kind: str,
+    names: str | Sequence[str] | None,
+    size: int | None,
 ) -> tuple[list[str] | None, int | None]:
     """Return the names of features or labels, if there are any, and how many there are."""
     most = MAX_LABELS if kind == "label" else MAX_FEATURES
@@ -148,14 +151,29 @@ Triples = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _parse(
-    lines: Lines, num_features: int, num_labels: int, **bases: int
+    lines: Lines,
+    num_features: int,
+    num_labels: int,
+    **bases: int,
 ) -> tuple[np.ndarray, Vectors, Vectors]:
     label_row, label, row, index, value = _read(
         lines, num_features=num_features, num_labels=num_labels, **bases
     )
     n = len(lines.text)
-    features = vectors.sparse(n, num_features, row, index, value)
-    labels = vectors.sparse(n, num_labels, label_row, label, np.ones(len(label)))
+    features = vectors.sparse(
+        n,
+        num_features,
+        row,
+        index,
+        value,
+    )
+    labels = vectors.sparse(
+        n,
+        num_labels,
+        label_row,
+        label,
+        np.ones(len(label)),
+    )
     return np.arange(n), features, labels
 
 
@@ -186,7 +204,11 @@ def _read(
         _check_range(index, feature_base, feature_size)
     except Irregular:
         label_row, label, row, index, value = _slow(
-            lines, label_base, feature_base, num_features, num_labels
+            lines,
+            label_base,
+            feature_base,
+            num_features,
+            num_labels,
         )
     key = label_row * label_size + label - label_base
     if not (key[1:] > key[:-1]).all():
@@ -243,7 +265,13 @@ def _slow(
         words = lines.line(position).partition("#")[0].split()
         if words and ":" not in words[0]:
             for text in words.pop(0).split(","):
-                tag = _number(text, "label", place, label_base, num_labels)
+                tag = _number(
+                    text,
+                    "label",
+                    place,
+                    label_base,
+                    num_labels,
+                )
                 labels.append((position, tag))
         indices: set[int] = set()
         for word in words:
@@ -253,7 +281,13 @@ def _slow(
                     f"{place}: {word[:40]!r} is not index:value; write a row as 'labels "
                     "index:value ...'"
                 )
-            index = _number(index_text, "feature index", place, feature_base, num_features)
+            index = _number(
+                index_text,
+                "feature index",
+                place,
+                feature_base,
+                num_features,
+            )
             if index in indices:
                 raise DataError(f"{place}: feature index {index} is given twice; keep one")
             indices.add(index)
@@ -268,7 +302,13 @@ def _slow(
     return label_row, label, row.astype(np.int64), slot.astype(np.int64), value
 
 
-def _number(text: str, kind: str, place: str, base: int, size: int | None) -> int:
+def _number(
+    text: str,
+    kind: str,
+    place: str,
+    base: int,
+    size: int | None,
+) -> int:
     """Return a label or feature index as an integer; `DataError` for what is none."""
     try:
         value = number(text)

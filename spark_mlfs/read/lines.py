@@ -92,7 +92,10 @@ class TextFiles:
 
 
 def open_text(
-    spark: SparkSession, path: str | Sequence[str], comment: str, header: bool
+    spark: SparkSession,
+    path: str | Sequence[str],
+    comment: str,
+    header: bool,
 ) -> TextFiles:
     """Return the files of a path, with the numbering of their lines and an ARFF header.
 
@@ -325,7 +328,12 @@ def _declarations(head: Sequence[str]) -> list[str]:
     return [re.sub(r"\s*([{},])\s*", r"\1", text.strip()) for text in attributes]
 
 
-def _other_header(name: str, first: str, declared: list[str], reference: list[str]) -> DataError:
+def _other_header(
+    name: str,
+    first: str,
+    declared: list[str],
+    reference: list[str],
+) -> DataError:
     """Return the error of a file whose header is not that of the first file."""
     difference = f"{len(declared)} attributes but {len(reference)}"
     for k, (text, expected) in enumerate(zip(declared, reference, strict=False), 1):
@@ -424,7 +432,13 @@ class _SplitCounts:
         self.lines += len(lines)
         self.rows += int(rows.sum())
 
-    def _add_head(self, lines: pa.Array, first: np.ndarray, rows: np.ndarray, latin: bool) -> None:
+    def _add_head(
+        self,
+        lines: pa.Array,
+        first: np.ndarray,
+        rows: np.ndarray,
+        latin: bool,
+    ) -> None:
         # A header line starts with @ or % (or the byte order mark's first byte).
         may_be_header = np.isin(first, [*b"@%\xef"])
         candidates = np.flatnonzero(may_be_header).tolist()
@@ -537,7 +551,12 @@ def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str,
     return sorted((plain(row["path"]), bytes(row["content"])) for row in rows)
 
 
-def small_file(spark: SparkSession, path: str, title: str, most: int) -> bytes:
+def small_file(
+    spark: SparkSession,
+    path: str,
+    title: str,
+    most: int,
+) -> bytes:
     """Return the content of one small file (labels, names), unpacked.
 
     It is anywhere Spark can read; messages call it `title`."""

@@ -77,7 +77,13 @@ def _assembled_rows(
     for source in part():
         if not source.num_rows:
             continue
-        table = _Rows(source, kinds, layout, number, np.arange(before, before + source.num_rows))
+        table = _Rows(
+            source,
+            kinds,
+            layout,
+            number,
+            np.arange(before, before + source.num_rows),
+        )
         before += source.num_rows
         if layout.missing == "drop":
             table = table.complete()
@@ -326,7 +332,14 @@ def _as_vectors(lists: pa.ListArray, fill: float | None = None) -> pa.StructArra
     if fill is not None:
         values = np.where(np.isnan(values), fill, values)
     null, nothing = np.asarray(lists.is_null()), np.empty(0, np.int32)
-    return vectors.Vectors(0, np.ones(len(lists), bool), lengths, nothing, values, null).to_arrow()
+    return vectors.Vectors(
+        0,
+        np.ones(len(lists), bool),
+        lengths,
+        nothing,
+        values,
+        null,
+    ).to_arrow()
 
 
 # ---- ids ----

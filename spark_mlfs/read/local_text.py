@@ -100,7 +100,14 @@ def dialect_of(options: Mapping[str, str]) -> Dialect:
         )
     if escape not in ("\\", quote) or separator in (quote, escape):
         raise NeedsSpark(f"CSV with reader_options escape={escape!r} is read by Spark")
-    return Dialect(separator, quote, escape == quote, header, infer, null)
+    return Dialect(
+        separator,
+        quote,
+        escape == quote,
+        header,
+        infer,
+        null,
+    )
 
 
 def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
@@ -131,7 +138,14 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     kinds = dict.fromkeys(names, Kind("string"))
     header = first if dialect.header else None
     rows = [
-        _CsvRows(split, dialect, tuple(names), kinds, frozenset(), header)
+        _CsvRows(
+            split,
+            dialect,
+            tuple(names),
+            kinds,
+            frozenset(),
+            header,
+        )
         for split in splits_of([*lines])
     ]
     plain: set[str] = set()
@@ -217,13 +231,23 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
 
 
 def _cells(
-    data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, pa.DataType] | None = None
+    data: np.ndarray,
+    width: int,
+    dialect: Dialect,
+    types: Mapping[int, pa.DataType] | None = None,
 ) -> pa.RecordBatch:
     """The cells of lines, those of the columns `types` alone, or all as texts."""
     types = dict.fromkeys(range(width), pa.string()) if types is None else types
     nulls = {"null_values": ["", dialect.null], "strings_can_be_null": True}
     return (
-        cells(data, types, width, dialect.separator, dialect.quote, **nulls)
+        cells(
+            data,
+            types,
+            width,
+            dialect.separator,
+            dialect.quote,
+            **nulls,
+        )
         .combine_chunks()
         .to_batches()[0]
     )
@@ -299,7 +323,11 @@ class _CsvRows:
 
 # ---- types ----
 
-_DIRECT = {"int": pa.int32(), "bigint": pa.int64(), "double": pa.float64()}
+_DIRECT = {
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+}
 _ODDLY = "oddly"  # of a column with numbers that pyarrow takes for something else
 _SIGNS = np.full(256, 4, np.uint8)  # 1: of a whole number, 2: of a number, 4: others
 _SIGNS[[*b"0123456789-"]] = 1

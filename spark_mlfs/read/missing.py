@@ -78,7 +78,13 @@ def _filled(features: Vectors, fill: np.ndarray) -> Vectors:
     in_dense = np.repeat(features.dense, features.lengths)
     stored = ~(unknown & (values == 0)) | in_dense
     lengths = np.bincount(features.rows[stored], minlength=len(features))
-    return Vectors(features.size, features.dense, lengths, features.indices[stored], values[stored])
+    return Vectors(
+        features.size,
+        features.dense,
+        lengths,
+        features.indices[stored],
+        values[stored],
+    )
 
 
 def impute(
@@ -118,7 +124,11 @@ def _impute(batches: Batches, fill: np.ndarray | None) -> Batches:
         yield pa.RecordBatch.from_pydict(columns)
 
 
-EXTENT = {"missing": "sum", "largest": "max", "rows": "sum"}
+EXTENT = {
+    "missing": "sum",
+    "largest": "max",
+    "rows": "sum",
+}
 
 
 def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
@@ -200,5 +210,9 @@ def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
         high = high + leading
         low = low + trailing
     yield pa.RecordBatch.from_pydict(
-        {"slot": np.arange(len(scale), dtype=np.int32), "high": high, "low": low}
+        {
+            "slot": np.arange(len(scale), dtype=np.int32),
+            "high": high,
+            "low": low,
+        }
     )

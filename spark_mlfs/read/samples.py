@@ -141,7 +141,13 @@ class Numbers(Reader):
         images, target = _digits()
         images = images[np.argsort(target, kind="stable")]
         counts = np.bincount(target, minlength=10)
-        rows = partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"])
+        rows = partial(
+            _number_rows,
+            seed=p["seed"],
+            images=images,
+            counts=counts,
+            noise=p["noise"],
+        )
         frame = canonical(ids_of(spark, p["num_rows"], p["num_partitions"]), rows)
         pixels = np.ndindex(CELLS, SIDE, SIDE)
         names = [f"cell{k}_r{r}_c{c}" for k, r, c in pixels]
@@ -180,7 +186,11 @@ def _range(first: int, end: int) -> Batches:
 
 
 def _number_rows(
-    batches: Batches, seed: int, images: np.ndarray, counts: np.ndarray, noise: float
+    batches: Batches,
+    seed: int,
+    images: np.ndarray,
+    counts: np.ndarray,
+    noise: float,
 ) -> Batches:
     first = np.cumsum(counts) - counts
     for ids in _pieces(batches, 2048):
@@ -213,7 +223,11 @@ def _pieces(batches: Batches, size: int) -> Iterator[np.ndarray]:
 
 def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
-        {"id": ids, "features": features.to_arrow(), "labels": labels.to_arrow()}
+        {
+            "id": ids,
+            "features": features.to_arrow(),
+            "labels": labels.to_arrow(),
+        }
     )
 
 
@@ -299,7 +313,14 @@ def _truth(p: Mapping[str, Any]) -> PlantedTruth:
     for label in np.flatnonzero(~used.any(axis=0)):
         used[label % r, label] = True
     weights = np.where(used, size * sign, 0).astype(np.float64)
-    return PlantedTruth(relevant, redundant, relevant[source], noise, names, weights)
+    return PlantedTruth(
+        relevant,
+        redundant,
+        relevant[source],
+        noise,
+        names,
+        weights,
+    )
 
 
 class Planted(Reader):
@@ -375,7 +396,13 @@ class Planted(Reader):
             raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
         truth = _truth(p)
         plan = _Planted(
-            truth, p["num_features"], q, density, p["noise"], cardinality / q, p["seed"]
+            truth,
+            p["num_features"],
+            q,
+            density,
+            p["noise"],
+            cardinality / q,
+            p["seed"],
         )
         ids = ids_of(spark, p["num_rows"], p["num_partitions"])
         frame = canonical(ids, partial(_planted_rows, plan=plan))
@@ -450,7 +477,13 @@ class _Planted:
             columns.append(column + part.start)
         row = np.concatenate(rows)
         column = np.concatenate(columns)
-        return vectors.sparse(len(ids), self.q, row, column, np.ones(len(row)))
+        return vectors.sparse(
+            len(ids),
+            self.q,
+            row,
+            column,
+            np.ones(len(row)),
+        )
 
     def _label_blocks(self, rows: int) -> Iterator[slice]:
         block = max(1, (1 << 22) // rows)
@@ -505,7 +538,11 @@ class _Planted:
             columns.append(self.redundant[k])
             entries.append(values[row, self.source[k]] * 2.0**-16 * factor)
         features = vectors.sparse(
-            n, self.d, np.concatenate(rows), np.concatenate(columns), np.concatenate(entries)
+            n,
+            self.d,
+            np.concatenate(rows),
+            np.concatenate(columns),
+            np.concatenate(entries),
         )
         return features, self.labels(ids, values)
 
@@ -570,7 +607,11 @@ def _generated(
 
 
 def _tagged(
-    column: str, kind: pa.DataType, values: Callable[[int], Value], seed: int, batches: Batches
+    column: str,
+    kind: pa.DataType,
+    values: Callable[[int], Value],
+    seed: int,
+    batches: Batches,
 ) -> Batches:
     value = values(seed)
     for batch in batches:

@@ -22,7 +22,12 @@ from ..errors import ParameterError, shown
 from ..lazy import Self
 from ..params import REQUIRED, Choice, Flag, Integer, Number, Parameter, Text, text_in
 
-SCALARS = {str: Text("a text"), int: Integer(), float: Number(), bool: Flag()}
+SCALARS = {
+    str: Text("a text"),
+    int: Integer(),
+    float: Number(),
+    bool: Flag(),
+}
 
 
 def Field(default: Any = REQUIRED, constraint: Any = None, description: str = "") -> Any:

@@ -182,7 +182,13 @@ def table(
 ) -> DataFrame:
     """Read a table of any such format by the options of `Table`."""
     check_tabular(format)
-    return READERS.create(format)(spark, path, features=features, labels=labels, **options)
+    return READERS.create(format)(
+        spark,
+        path,
+        features=features,
+        labels=labels,
+        **options,
+    )
 
 
 table.__doc__ = documentation(Table)
@@ -198,7 +204,10 @@ def check_tabular(format: str) -> None:
 
 
 def source_of(
-    spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None
+    spark: SparkSession,
+    path: Any,
+    format: str,
+    reader_options: dict[str, str] | None,
 ) -> DataFrame:
     """Return the table at a path, or a frame of Spark's or pandas'.
 
@@ -258,7 +267,12 @@ def _open_here(path: str | Sequence[str], format: str, reader_options: dict[str,
     return readers[format](paths_of(path), reader_options)
 
 
-def _load(load: Callable[[], DataFrame], path: Any, format: str, source: str) -> DataFrame:
+def _load(
+    load: Callable[[], DataFrame],
+    path: Any,
+    format: str,
+    source: str,
+) -> DataFrame:
     """Return `load()`; what Spark says of a table that is not there becomes `DataError`."""
     try:
         return checked(load, source)
@@ -299,7 +313,10 @@ def _no_table(error: str, path: Any, format: str) -> str | None:
 
 
 def csv_rows(
-    spark: SparkSession, paths: list[str], schema: T.StructType, options: dict[str, str]
+    spark: SparkSession,
+    paths: list[str],
+    schema: T.StructType,
+    options: dict[str, str],
 ) -> DataFrame:
     """Return CSV files of a schema.
 
@@ -326,7 +343,12 @@ def csv_rows(
     return frame.where(fits).select(*(F.col(quoted(name)) for name in schema.names))
 
 
-def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comment: str) -> None:
+def _check_headers(
+    spark: SparkSession,
+    frame: DataFrame,
+    paths: list[str],
+    comment: str,
+) -> None:
     """Raise `DataError` where several CSV files have not one header.
 
     Spark takes the first one's and reads all by the place."""
@@ -472,7 +494,14 @@ def text(
     **options: Any,
 ) -> DataFrame:
     """Read a table's text column by the options of `TextTable`; `format` is `source`."""
-    return TextTable()(spark, path, text=text, labels=labels, source=format, **options)
+    return TextTable()(
+        spark,
+        path,
+        text=text,
+        labels=labels,
+        source=format,
+        **options,
+    )
 
 
 text.__doc__ = documentation(TextTable)
@@ -521,7 +550,12 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     return _assembled(words, counts, vocabulary, p)
 
 
-def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, Any]) -> DataFrame:
+def counted_here(
+    source: LocalFrame,
+    column: str,
+    counts: str,
+    p: Mapping[str, Any],
+) -> DataFrame:
     """The same of a table of this process; `counts` is the name of a column it has not."""
     if p["pattern"] != PATTERN or isinstance(p["stop_words"], str):
         raise NeedsSpark(
@@ -533,7 +567,13 @@ def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, A
         vocabulary = vocabulary_of(source.select(column), stop, p["vocab_size"], p["min_df"])
     _refuse_none(vocabulary, column, p)
     words = WordCounts(tuple(vocabulary), p["binary"], stop)
-    rows = partial(counted_rows, kinds=source.kinds, text=column, called=counts, counts=words)
+    rows = partial(
+        counted_rows,
+        kinds=source.kinds,
+        text=column,
+        called=counts,
+        counts=words,
+    )
     parts = [Part(partial(rows, part=part)) for part in source.parts]
     table: Any = replace(source, parts=parts, kinds={**source.kinds, counts: Kind("vector")})
     return _assembled(table, counts, vocabulary, p)
@@ -548,10 +588,20 @@ def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -
 
 
 def _assembled(
-    words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]
+    words: DataFrame,
+    counts: str,
+    vocabulary: Sequence[str],
+    p: Mapping[str, Any],
 ) -> DataFrame:
     frame = assemble(
-        words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()}
+        words,
+        {
+            **p,
+            "features": counts,
+            "missing": "error",
+            "graded": False,
+            "needed": (),
+        },
     )
     return with_names(frame, FEATURES, vocabulary)
 

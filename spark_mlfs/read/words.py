@@ -103,7 +103,12 @@ class WordCounts:
         return counts
 
 
-def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: float) -> list[str]:
+def vocabulary_of(
+    texts: LocalFrame,
+    stop: frozenset[str],
+    size: int,
+    min_df: float,
+) -> list[str]:
     """Return the `size` most frequent terms that `min_df` rows (below 1: a share) hold, ties in
     alphabetical order."""
     parts = [*texts.map_parts(_terms)]
@@ -172,7 +177,11 @@ def counted_rows(
             rows = counts(batch.column(text).fill_null(""))
             dense = np.zeros(batch.num_rows, bool)
             cells = Vectors(
-                len(counts.vocabulary), dense, np.diff(rows.indptr), rows.indices, rows.data
+                len(counts.vocabulary),
+                dense,
+                np.diff(rows.indptr),
+                rows.indices,
+                rows.data,
             ).to_arrow()
             batch = pa.RecordBatch.from_arrays(
                 [*batch.columns, cells], [*batch.schema.names, called]

@@ -46,7 +46,11 @@ MOST_LABELS = 40
 FIGURES = ("pdf", "svg", "png")
 TABLES = ("latex",)
 MARKERS = "os^vD*X"  # as `figures.MARKS`
-STROKES = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4.0)}
+STROKES = {
+    "axis": ("#5c6677", 1.0),
+    "cd": ("#c2541b", 1.6),
+    "same": ("#1b2330", 4.0),
+}
 
 
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
@@ -88,9 +92,21 @@ class ComparisonView:
         """Return means and spreads by a classifier, by default of the main metric."""
         kind = kind or self.kind
         metric = metric or self.metric
-        return tables.summary(self.outcome.cells, kind, metric, classifier, self.methods)
+        return tables.summary(
+            self.outcome.cells,
+            kind,
+            metric,
+            classifier,
+            self.methods,
+        )
 
-    def table(self, classifier: str, kind: str, metric: str, suffix: str = "") -> dict[str, Any]:
+    def table(
+        self,
+        classifier: str,
+        kind: str,
+        metric: str,
+        suffix: str = "",
+    ) -> dict[str, Any]:
         """Return means ± spreads under their title, a row a method.
 
         The best of a data set is marked."""
@@ -103,7 +119,11 @@ class ComparisonView:
     def titled(self, kind: str, metric: str, suffix: str = "") -> dict[str, Any]:
         """Return the name and the title of a metric, and which values are better."""
         name = tables.metric_title(metric, kind)
-        return {"name": name, "title": _capital(name + suffix), "better": tables.better(metric)}
+        return {
+            "name": name,
+            "title": _capital(name + suffix),
+            "better": tables.better(metric),
+        }
 
     def verdict(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the findings by each classifier that has some."""
@@ -172,11 +192,26 @@ class ComparisonView:
         classifier = classifier or self.classifier
         charts = []
         for data in self.outcome.data["name"]:
-            table, level = tables.curves(self.outcome.cells, kind, metric, classifier, data)
+            table, level = tables.curves(
+                self.outcome.cells,
+                kind,
+                metric,
+                classifier,
+                data,
+            )
             if len(table) > 1:
                 series = {m: table[m].to_numpy() for m in self.methods if m in table}
                 numbers = table.index.to_numpy()
-                charts.append(lines(data, numbers, series, self.places, "features", level))
+                charts.append(
+                    lines(
+                        data,
+                        numbers,
+                        series,
+                        self.places,
+                        "features",
+                        level,
+                    )
+                )
         return charts
 
     def paper(self) -> Iterator[dict[str, Any]]:
@@ -217,7 +252,15 @@ class ComparisonView:
                 if method != ALL_FEATURES and (data, method) in seconds.index
             ]
             level = float(mean.loc[data, ALL_FEATURES]) if ALL_FEATURES in mean.columns else None
-            charts.append(scatter(data, points, self.places, title, level))
+            charts.append(
+                scatter(
+                    data,
+                    points,
+                    self.places,
+                    title,
+                    level,
+                )
+            )
         return charts if any(charts) else []
 
     def stability(self) -> dict[str, Any] | None:
@@ -239,7 +282,16 @@ class ComparisonView:
                     low = by_method["low"][method].to_numpy()
                     bands[method] = (low, by_method["high"][method].to_numpy())
             numbers = values.index.to_numpy()
-            charts.append(lines(str(data), numbers, series, self.places, "features", spread=bands))
+            charts.append(
+                lines(
+                    str(data),
+                    numbers,
+                    series,
+                    self.places,
+                    "features",
+                    spread=bands,
+                )
+            )
         return {"charts": charts, "runs": int(indices["runs"].min())}
 
     def parameters(self) -> dict[str, Any]:
@@ -263,7 +315,11 @@ class ComparisonView:
             spent = seconds[(data, method)]
             chosen.append((data, method, text, ", ".join(sizes), len(rows), spent))
         title = tables.metric_title(choose.metric, choose.metrics)
-        return {"chosen": chosen, "by": title, "heats": heats}
+        return {
+            "chosen": chosen,
+            "by": title,
+            "heats": heats,
+        }
 
     def settings(self, entry: Any) -> dict[str, Any]:
         """Return the parameters and constraints of a method or a classifier of the plan."""
@@ -328,7 +384,12 @@ def _best_ranked(test: tables.Test) -> dict[str, Any]:
     top = [name for name, rank in zip(test.names, ranks, strict=True) if rank == best]
     others = ranks.argsort(kind="stable")[len(top) :]
     near = [test.names[i] for i in others if ranks[i] - best < test.nemenyi]
-    return {"test": test.friedman, "rank": best, "top": top, "near": near}
+    return {
+        "test": test.friedman,
+        "rank": best,
+        "top": top,
+        "near": near,
+    }
 
 
 def _diagram(test: tables.Test) -> Drawing:
@@ -390,10 +451,20 @@ def saved(figure: Any, suffix: str) -> bytes:
 
     file = io.BytesIO()
     times = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    settings = {"svg.hashsalt": "spark_mlfs", "pdf.fonttype": 42, "svg.fonttype": "none"}
+    settings = {
+        "svg.hashsalt": "spark_mlfs",
+        "pdf.fonttype": 42,
+        "svg.fonttype": "none",
+    }
     with matplotlib.rc_context(settings):
         metadata = times.get(suffix)
-        figure.savefig(file, format=suffix, dpi=200, metadata=metadata, bbox_inches="tight")
+        figure.savefig(
+            file,
+            format=suffix,
+            dpi=200,
+            metadata=metadata,
+            bbox_inches="tight",
+        )
     return file.getvalue()
 
 
@@ -405,7 +476,13 @@ def cd_diagram(outcome: Outcome, classifier: str) -> Any:
 
     assert outcome.plan is not None
     kind, metric = tables.main_metric(outcome.plan)
-    summary = tables.summary(outcome.cells, kind, metric, classifier, outcome.methods)
+    summary = tables.summary(
+        outcome.cells,
+        kind,
+        metric,
+        classifier,
+        outcome.methods,
+    )
     test = tables.test_of(summary, metric)
     if isinstance(test, str):
         raise ParameterError(
@@ -427,8 +504,20 @@ def cd_diagram(outcome: Outcome, classifier: str) -> Any:
         style = {"color": colour, "linewidth": 0.75 * width}
         axes.plot(*coordinates, **style, solid_capstyle="round", clip_on=False)
     for x, y, anchor, text in drawing.texts:
-        side = {"middle": "center", "end": "right", "start": "left"}[anchor]
-        axes.text(x, y, text, ha=side, va="baseline", fontsize=9, parse_math=False)
+        side = {
+            "middle": "center",
+            "end": "right",
+            "start": "left",
+        }[anchor]
+        axes.text(
+            x,
+            y,
+            text,
+            ha=side,
+            va="baseline",
+            fontsize=9,
+            parse_math=False,
+        )
     return figure
 
 
@@ -444,7 +533,13 @@ def _curves(outcome: Outcome, data: str, classifier: str) -> Any:
 
     assert outcome.plan is not None
     kind, metric = tables.main_metric(outcome.plan)
-    table, level = tables.curves(outcome.cells, kind, metric, classifier, data)
+    table, level = tables.curves(
+        outcome.cells,
+        kind,
+        metric,
+        classifier,
+        data,
+    )
     if len(table) < 2:
         return None
     figure = Figure(figsize=(5.6, 3.6), layout="constrained")
@@ -461,7 +556,13 @@ def _curves(outcome: Outcome, data: str, classifier: str) -> Any:
                 label=method,
             )
     if level is not None:
-        axes.axhline(level, color="#1b2330", linewidth=1, linestyle="--", label=ALL_FEATURES)
+        axes.axhline(
+            level,
+            color="#1b2330",
+            linewidth=1,
+            linestyle="--",
+            label=ALL_FEATURES,
+        )
     axes.set_title(data, fontsize=10, loc="left", parse_math=False)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -470,11 +571,22 @@ def _curves(outcome: Outcome, data: str, classifier: str) -> Any:
     return figure
 
 
-def latex(outcome: Outcome, kind: str, metric: str, classifier: str) -> str:
+def latex(
+    outcome: Outcome,
+    kind: str,
+    metric: str,
+    classifier: str,
+) -> str:
     """Return a table in LaTeX with booktabs: a row a method, a column a data set.
 
     Cells are means ± standard deviations, the best bold."""
-    summary = tables.summary(outcome.cells, kind, metric, classifier, outcome.methods)
+    summary = tables.summary(
+        outcome.cells,
+        kind,
+        metric,
+        classifier,
+        outcome.methods,
+    )
     return render(
         "table.tex.j2",
         rows=list(tables.summary_rows(summary, metric)),
@@ -533,5 +645,11 @@ def compare(
     >>> compare(LocalSession(), plan).summary().round(2).loc["planted"].to_dict()
     {'mim': 1.0, 'jmi': 1.0, 'all features': 0.97}"""
     checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
-    outcome = run(spark, checked, ForgetfulJournal(), None, progress)
+    outcome = run(
+        spark,
+        checked,
+        ForgetfulJournal(),
+        None,
+        progress,
+    )
     return ComparisonOutcome(**vars(outcome))

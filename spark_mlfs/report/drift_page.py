@@ -109,7 +109,13 @@ def drift(
                     "Spark frame or states"
                 )
             windows.append(Window(name, rows, budgets))
-        changes = compare_windows(windows, method, method_params, against, **settings)
+        changes = compare_windows(
+            windows,
+            method,
+            method_params,
+            against,
+            **settings,
+        )
     return DriftOutcome(**vars(changes))
 
 
@@ -195,8 +201,20 @@ class DriftView:
         relation = {name: strengths[:, i].tolist() for name, i in self.columns.items()}
         shift = {name: self.psi[:, i].tolist() for name, i in self.columns.items()}
         plots = [
-            lines("change of the relation, −log₁₀ p", later, relation, self.places, "window"),
-            lines("change of the feature itself, PSI", later, shift, self.places, "window"),
+            lines(
+                "change of the relation, −log₁₀ p",
+                later,
+                relation,
+                self.places,
+                "window",
+            ),
+            lines(
+                "change of the feature itself, PSI",
+                later,
+                shift,
+                self.places,
+                "window",
+            ),
             self._ranks(),
             self._overlaps(),
         ]
@@ -216,7 +234,13 @@ class DriftView:
         for name in self.top:
             heights[name] = [-float(rank.get(name, np.nan)) for rank in ranks]
         numbers = range(1, len(self.drift.windows) + 1)
-        plot = lines(f"rank by {self.drift.method}", numbers, heights, self.places, "window")
+        plot = lines(
+            f"rank by {self.drift.method}",
+            numbers,
+            heights,
+            self.places,
+            "window",
+        )
         if plot is not None:  # without the sign that put them upside down
             plot.texts = [(kind, style, text.removeprefix("−")) for kind, style, text in plot.texts]
             plot.shapes = [
@@ -236,7 +260,13 @@ class DriftView:
         places = {count: i for i, count in enumerate(overlaps)}
         signs = ", ".join(f"{mark(i)} {count}" for count, i in places.items())
         later = range(2, len(windows) + 1)
-        return lines(f"share of the best that stay: {signs}", later, overlaps, places, "window")
+        return lines(
+            f"share of the best that stay: {signs}",
+            later,
+            overlaps,
+            places,
+            "window",
+        )
 
 
 def _strength(p: Any) -> Any:

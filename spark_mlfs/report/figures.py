@@ -108,7 +108,11 @@ class Plot:
             self.text(kind, f"left:{self.x_cent(value)}%", text(value))
 
     def shape(
-        self, tag: str, kind: str, corners: Iterable[tuple[float, float]], tooltip: str = ""
+        self,
+        tag: str,
+        kind: str,
+        corners: Iterable[tuple[float, float]],
+        tooltip: str = "",
     ) -> None:
         """Draw a polyline or a polygon through values."""
         places = " ".join(f"{self.x_cent(x)},{self.y_cent(y)}" for x, y in corners)
@@ -145,7 +149,14 @@ def curve(
     heights += [height for edge in band or () for height in edge]
     low, high = _range_from_zero(values, heights)
     summary = f"{y_title} from {number(values[0])} at {first} to {number(values[-1])} at {last}"
-    plot = Plot(y_title, x_title, (first, last), (low, high), 3, summary)
+    plot = Plot(
+        y_title,
+        x_title,
+        (first, last),
+        (low, high),
+        3,
+        summary,
+    )
     whole_ticks = {int(tick) for tick in ticks(first, last, 5) if tick == int(tick) > first}
     plot.axis(sorted({first, *whole_ticks}))
     if mark is not None and first < mark < last:
@@ -210,7 +221,14 @@ def path_of(
     high = 1.04 * max(0.0, *heights) or 1.0
     right = max(last_x, mark or 0.0)
     summary = f"{y_title} up to {number(last_y)} at {x_title} {number(last_x)}"
-    plot = Plot(y_title, x_title, (0.0, right), (low, high), 3, summary)
+    plot = Plot(
+        y_title,
+        x_title,
+        (0.0, right),
+        (low, high),
+        3,
+        summary,
+    )
     plot.shape("polyline", "line", [(0.0, 0.0), *points])
     plot.axis(ticks(0.0, right, 5), lambda value: number(value, 3))
     if mark is not None:
@@ -269,7 +287,13 @@ def lines(
         return None
     first = min(across)
     last = max(across)
-    plot = Plot(title, x_title, (first, last), _range(values, 0.06), 2)
+    plot = Plot(
+        title,
+        x_title,
+        (first, last),
+        _range(values, 0.06),
+        2,
+    )
     if last > first:
         plot.axis([tick for tick in ticks(first, last, 5) if first <= tick <= last])
     else:
@@ -327,7 +351,13 @@ def scatter(
     heights = list(values)
     if level is not None and not math.isnan(level):
         heights.append(level)
-    plot = Plot(title, x_title, (first, last), _range(heights, 0.1), 2)
+    plot = Plot(
+        title,
+        x_title,
+        (first, last),
+        _range(heights, 0.1),
+        2,
+    )
     powers = range(first, last + 1)
     for power in powers:
         plot.upright("grid", power)
@@ -399,7 +429,10 @@ class Drawing:
 
 
 def critical_differences(
-    names: Sequence[str], ranks: np.ndarray, nemenyi: float, groups: Sequence[Sequence[int]]
+    names: Sequence[str],
+    ranks: np.ndarray,
+    nemenyi: float,
+    groups: Sequence[Sequence[int]],
 ) -> Drawing:
     """Return a critical difference diagram: methods at their mean ranks.
 
@@ -468,7 +501,13 @@ def heat(title: str, table: pd.DataFrame, larger: bool) -> dict[str, Any] | None
         shares = 1 - shares
     is_best = values == (high if larger else low)
     rows = []
-    for name, *columns in zip(table.index, values, shares, is_best, strict=True):
+    for name, *columns in zip(
+        table.index,
+        values,
+        shares,
+        is_best,
+        strict=True,
+    ):
         rows.append((name, list(zip(*columns, strict=True))))
     return {
         "title": title,

@@ -109,9 +109,22 @@ def _curves(result: Result, features: Sequence[Any], num_kept: int) -> dict[str,
     names = result.ranking["name"].astype(str).tolist()
     mark = num_kept if result.evidence is None else None
     near = min(len(scores), max(2 * num_kept, 20))
-    curves["near"] = curve(scores[:near], "rank", "score", mark, cut, names[:near])
+    curves["near"] = curve(
+        scores[:near],
+        "rank",
+        "score",
+        mark,
+        cut,
+        names[:near],
+    )
     if near < len(scores):
-        curves["whole"] = curve(scores, "rank", "score", mark, cut)
+        curves["whole"] = curve(
+            scores,
+            "rank",
+            "score",
+            mark,
+            cut,
+        )
     return curves
 
 
@@ -171,7 +184,13 @@ def _cut(evidence: Evidence, num_kept: int) -> Plot | None:
         values = values[::-1]
         titles = ("features by frequency", "share of half-samples")
         levels = [((level, level), f"threshold {level:g}")]
-    return curve(values[:near], *titles, num_kept, f"kept {num_kept}", levels=levels)
+    return curve(
+        values[:near],
+        *titles,
+        num_kept,
+        f"kept {num_kept}",
+        levels=levels,
+    )
 
 
 # ---- tables ----
@@ -231,7 +250,13 @@ def _constraints(result: Result) -> dict[str, Any] | None:
         "most_values": MOST_VALUES,
         "candidates": candidates,
         "top": max((abs(row.gain) for row in candidates), default=0.0) or 1.0,
-        "bought": path_of(spent, "cost", "sum of the gains", names, resolved.budget),
+        "bought": path_of(
+            spent,
+            "cost",
+            "sum of the gains",
+            names,
+            resolved.budget,
+        ),
         "spent": spent[-1][0] if spent else 0,
         "single": path is not None and path.single,
     }
@@ -380,8 +405,19 @@ def _by_label(result: Result, portrait: Portrait, names: Sequence[str]) -> dict[
         name = result.label_names[label]
         cells = _cells(relevance[:, i], names, top)
         text = ", ".join(best) or "none"
-        lines.append({"title": name, "name": name, "cells": cells, "say": text})
-    return {"heads": list(range(1, len(names) + 1)), "lines": lines, "top": top}
+        lines.append(
+            {
+                "title": name,
+                "name": name,
+                "cells": cells,
+                "say": text,
+            }
+        )
+    return {
+        "heads": list(range(1, len(names) + 1)),
+        "lines": lines,
+        "top": top,
+    }
 
 
 def _similarities(portrait: Portrait, names: Sequence[str]) -> dict[str, Any]:
@@ -393,8 +429,19 @@ def _similarities(portrait: Portrait, names: Sequence[str]) -> dict[str, Any]:
     for i in order:
         cells = _cells(r[i, order], across)
         name = f"{i + 1} {names[i]}"
-        lines.append({"title": names[i], "name": name, "cells": cells, "say": ""})
-    return {"heads": list(order + 1), "lines": lines, "top": 1.0}
+        lines.append(
+            {
+                "title": names[i],
+                "name": name,
+                "cells": cells,
+                "say": "",
+            }
+        )
+    return {
+        "heads": list(order + 1),
+        "lines": lines,
+        "top": 1.0,
+    }
 
 
 def clustered(r: np.ndarray) -> np.ndarray:

@@ -54,7 +54,15 @@ def check_page(
         top_n=int(counts[2].argmax()) + 1,
         top_n_f1=counts[2].max(),
         figures=_figures(of_all, counts),
-        labels=list(zip(names, manifest["labels"], predicted, best, strict=True)),
+        labels=list(
+            zip(
+                names,
+                manifest["labels"],
+                predicted,
+                best,
+                strict=True,
+            )
+        ),
         few=few,
     )
 
@@ -77,8 +85,20 @@ def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
     by_count = dict(zip(RATES, counts.tolist(), strict=True))
     numbers = range(1, counts.shape[1] + 1)
     return [
-        lines("by threshold", thresholds, by_threshold, places, "threshold"),
-        lines("by top-n", numbers, by_count, places, "labels a row"),
+        lines(
+            "by threshold",
+            thresholds,
+            by_threshold,
+            places,
+            "threshold",
+        ),
+        lines(
+            "by top-n",
+            numbers,
+            by_count,
+            places,
+            "labels a row",
+        ),
     ]
 
 

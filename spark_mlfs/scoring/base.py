@@ -100,7 +100,11 @@ Stages = list[tuple[str, dict[str, Any]]]  # of each its kind and Params
 
 
 def column_stages(
-    source: Any, format: str, options: Mapping[str, Any], selection: Any, spark_ml: bool
+    source: Any,
+    format: str,
+    options: Mapping[str, Any],
+    selection: Any,
+    spark_ml: bool,
 ) -> tuple[Stages, str]:
     """Return the stages that make features of a table's own columns, and the column they give.
 
@@ -119,7 +123,11 @@ def column_stages(
     if len(columns) > 1 or facts or kinds_of(source)[columns[0]].number:
         inputs = selection.columns_needed(columns)  # others may be absent from later tables
         categories = {CATEGORIES: facts} if facts else {}
-        gatherer = {"inputCols": inputs, "outputCol": "gathered", **categories}
+        gatherer = {
+            "inputCols": inputs,
+            "outputCol": "gathered",
+            **categories,
+        }
         return [("ColumnGatherer", gatherer)], "gathered"
     column = columns[0]
     if not set(column) & set(".`"):
@@ -130,12 +138,20 @@ def column_stages(
 
 
 def _encoder_stages(options: Mapping[str, Any], selection: Any) -> Stages:
-    reader_options = {"features": "image", "feature_options": None, **options}
+    reader_options = {
+        "features": "image",
+        "feature_options": None,
+        **options,
+    }
     encoder = encoder_of(reader_options)
     # of the encoder's features only those that stay are computed
     with suppress(ParameterError, NotInstalledError):
         encoder = encoder.pruned([str(name) for name in selection.selectedFeatureNames])
-    params: dict[str, Any] = {"inputCol": CONTENT, "outputCol": FEATURES, "reasonCol": REASON}
+    params: dict[str, Any] = {
+        "inputCol": CONTENT,
+        "outputCol": FEATURES,
+        "reasonCol": REASON,
+    }
     for p in encoder.encoder.parameters:
         params[p.camel] = encoder.parameters[p.name]
     params[STATE] = encoder.state
@@ -143,16 +159,32 @@ def _encoder_stages(options: Mapping[str, Any], selection: Any) -> Stages:
 
 
 def _word_stages(
-    source: Any, options: Mapping[str, Any], names: Sequence[str], spark_ml: bool
+    source: Any,
+    options: Mapping[str, Any],
+    names: Sequence[str],
+    spark_ml: bool,
 ) -> Stages:
     column = columns_of(source, options["text"], "text")[0]
     pattern = options.get("pattern", PATTERN)
     stop_words = options.get("stop_words")
     binary = bool(options.get("binary", False))
-    counter = {"outputCol": "counts", "vocabulary": names, "binary": binary}
+    counter = {
+        "outputCol": "counts",
+        "vocabulary": names,
+        "binary": binary,
+    }
     if not spark_ml:
         words = sorted(python_stop_words(pattern, stop_words))
-        return [("WordCounter", {"inputCol": column, "stopWords": words, **counter})]
+        return [
+            (
+                "WordCounter",
+                {
+                    "inputCol": column,
+                    "stopWords": words,
+                    **counter,
+                },
+            )
+        ]
     no_null = {"statement": f"SELECT *, coalesce({quoted(column)}, '') AS _text FROM __THIS__"}
     splitting, tokens = word_stages("_text", pattern, stop_words)
     return [
@@ -179,7 +211,12 @@ def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
     removers = stages[1:-1]
     if split.kind != "RegexTokenizer" or counter.kind != "CountVectorizerModel":
         return None
-    usual = {"pattern": PATTERN, "gaps": True, "toLowercase": True, "minTokenLength": 1}
+    usual = {
+        "pattern": PATTERN,
+        "gaps": True,
+        "toLowercase": True,
+        "minTokenLength": 1,
+    }
     if len(removers) > 1 or {name: split.params[name] for name in usual} != usual:
         return None
     stop_words: frozenset[str] = frozenset()
@@ -276,7 +313,11 @@ class SavedPipeline:
         raise NotImplementedError
 
     def predict_with_truth(
-        self, frame: Any, labels: str, id: str | None, shown: str | None = None
+        self,
+        frame: Any,
+        labels: str,
+        id: str | None,
+        shown: str | None = None,
     ) -> Any:
         """Return of every row the column `labels` and two lists: predicted labels, and scores.
 
@@ -285,7 +326,13 @@ class SavedPipeline:
         `id`."""
         raise NotImplementedError
 
-    def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **settings: Any) -> Any:
+    def tagged(
+        self,
+        frame: Any,
+        keep: Sequence[str],
+        named: bool = True,
+        **settings: Any,
+    ) -> Any:
         """Return the columns `keep`, tags and scores of every row.
 
         Where a kept column has one of these names, they are called ``predicted_tags`` and
@@ -294,7 +341,13 @@ class SavedPipeline:
         scores highest for it."""
         raise NotImplementedError
 
-    def check(self, frame: Any, path: str, keep: Sequence[str], **settings: Any) -> None:
+    def check(
+        self,
+        frame: Any,
+        path: str,
+        keep: Sequence[str],
+        **settings: Any,
+    ) -> None:
         """Raise `DataError` where a corpus lacks a column that the pipeline reads; run nothing."""
         for name in self.columns_read():
             if name not in frame.columns and name.partition(".")[0] not in frame.columns:

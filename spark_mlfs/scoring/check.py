@@ -224,7 +224,13 @@ class Check:
             choose = partial(best_labels, top_n=self.top_n, threshold=self.threshold)
         with worker_errors():
             encoding = label_encoding(frame, self.labels, names)
-            measure = MeasureBatches(len(names), choose, self.curves, self.pictured(), encoding)
+            measure = MeasureBatches(
+                len(names),
+                choose,
+                self.curves,
+                self.pictured(),
+                encoding,
+            )
             states = rows.mapInArrow(measure, "state binary")
             if not self.curves or isinstance(states, LocalFrame):
                 return states
@@ -293,7 +299,11 @@ class MeasureBatches:
             yield state
 
     def measured(
-        self, t: np.ndarray, z: np.ndarray, s: np.ndarray, names: RowNames = NO_NAMES
+        self,
+        t: np.ndarray,
+        z: np.ndarray,
+        s: np.ndarray,
+        names: RowNames = NO_NAMES,
     ) -> Measured:
         """Return the state of rows (n, q) of truth, labels and scores."""
         if self.choose is not None:
@@ -302,7 +312,13 @@ class MeasureBatches:
             z[np.repeat(np.arange(len(s)), counts), flat] = 1
         best = np.array(np.unique(keys_of(s.max(axis=1)), return_counts=True))
         untagged = int((z.sum(axis=1) == 0).sum())
-        state = Measured(Sums.of(t, z, s), SumsAtK.of(t, s), untagged, 0, best)
+        state = Measured(
+            Sums.of(t, z, s),
+            SumsAtK.of(t, s),
+            untagged,
+            0,
+            best,
+        )
         if self.curves:
             coarse = max(0, 8 - (CELLS // self.q).bit_length() + 1)
             keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1)

@@ -96,7 +96,13 @@ def source(
         )
     table = open_table(spark, path, format, reader_options)
     if isinstance(table, LocalFrame):
-        return _source_of_local_files(spark, path, format, reader_options, table)
+        return _source_of_local_files(
+            spark,
+            path,
+            format,
+            reader_options,
+            table,
+        )
     if format in ("delta", "table"):
         return _hash_parts(table, path, scored, parts)
     schema = table.schema
@@ -112,7 +118,10 @@ def source(
 
 
 def _source_of_reader(
-    spark: SparkSession, path: Any, format: str, options: dict[str, Any]
+    spark: SparkSession,
+    path: Any,
+    format: str,
+    options: dict[str, Any],
 ) -> Source:
     """Return the inputs of a format that is no table: its files, or all of it as one."""
     if path is None or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
@@ -130,7 +139,11 @@ def _source_of_reader(
 
 
 def _source_of_local_files(
-    spark: SparkSession, path: Any, format: str, reader_options: Any, table: Any
+    spark: SparkSession,
+    path: Any,
+    format: str,
+    reader_options: Any,
+    table: Any,
 ) -> Source:
     def read_files(names: Sequence[str]) -> Any:
         rows: Any = open_table(spark, names, format, reader_options)
@@ -141,7 +154,12 @@ def _source_of_local_files(
     return Source(_files(path), read_files, table)
 
 
-def _hash_parts(table: DataFrame, path: Any, scored: set[str], parts: int | None) -> Source:
+def _hash_parts(
+    table: DataFrame,
+    path: Any,
+    scored: set[str],
+    parts: int | None,
+) -> Source:
     """Return a table whose rows are cut by their hashes, as they were where some are scored."""
     prefix = f"{path} hash part "
     earlier = {int(name.rsplit(" of ", 1)[1]) for name in scored if name.startswith(prefix)}
@@ -276,7 +294,14 @@ class Scoring:
                 rows = open_table(self.spark, path, "parquet")
                 raise refuse(*rejected_rows(rows, columns[0])[0])
         seconds = round(time.perf_counter() - started, 3)
-        journal.mark_done(number, {"inputs": pending.todo[number], **counts, "seconds": seconds})
+        journal.mark_done(
+            number,
+            {
+                "inputs": pending.todo[number],
+                **counts,
+                "seconds": seconds,
+            },
+        )
 
     def plan(self) -> dict[str, Any]:
         """Validate and plan without writing; raise what `run` raises before its first part."""
@@ -351,7 +376,14 @@ class Scoring:
         for names in planned.values():
             known.update(names)
         reader_options = self.scorer.reader_options(self.format, self.options or {})
-        inputs = source(self.spark, self.path, self.format, reader_options, known, self.parts)
+        inputs = source(
+            self.spark,
+            self.path,
+            self.format,
+            reader_options,
+            known,
+            self.parts,
+        )
         default_id = PATH if self.format == "files" else None
         columns = _kept_columns(inputs.shown, self.id or default_id, self.keep)
         path = self.path if isinstance(self.path, str) else str(self.path or self.format)
@@ -468,8 +500,16 @@ def _count(spark: SparkSession, path: str, columns: list[str]) -> dict[str, Any]
     counts = written.mapInArrow(partial(_tallied, columns=columns), "what string, count bigint")
     for row in counts.collect():
         total[row["what"]] += row["count"]
-    kinds = {"t": "tags", "s": "scores", "r": "rejected"}
-    counted: dict[str, Any] = {"rows": total[""], "tags": {}, "scores": {}}
+    kinds = {
+        "t": "tags",
+        "s": "scores",
+        "r": "rejected",
+    }
+    counted: dict[str, Any] = {
+        "rows": total[""],
+        "tags": {},
+        "scores": {},
+    }
     if len(columns) > 2:
         counted["rejected"] = {}
     for key, count in total.items():

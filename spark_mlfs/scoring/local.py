@@ -80,7 +80,13 @@ class LocalScorer(SavedPipeline):
         """Give one thread of BLAS to each of the rows' parts meanwhile."""
         return one_thread()
 
-    def check(self, frame: LocalFrame, path: str, keep: Sequence[str], **settings: Any) -> None:
+    def check(
+        self,
+        frame: LocalFrame,
+        path: str,
+        keep: Sequence[str],
+        **settings: Any,
+    ) -> None:
         super().check(frame, path, keep, **settings)
         self.tagged(frame, [name for name in keep if name in frame.columns], **settings)
 
@@ -115,7 +121,13 @@ class LocalScorer(SavedPipeline):
             **dict.fromkeys(score_columns, LISTS),
             **dict.fromkeys(passage_columns, pa.list_(pa.string())),
         }
-        choice = partial(label_lists, top_n, threshold, RAW, scores)
+        choice = partial(
+            label_lists,
+            top_n,
+            threshold,
+            RAW,
+            scores,
+        )
         function = partial(predicted_columns, self.classifier.predictor(), choice)
         id = keep[0] if keep and named else None
         predicted = partial(
@@ -141,7 +153,11 @@ class LocalScorer(SavedPipeline):
         return replace(frame.mapInArrow(with_tags, kinds), metadata=metadata)
 
     def predict_with_truth(
-        self, frame: LocalFrame, labels: str, id: str | None, shown: str | None = None
+        self,
+        frame: LocalFrame,
+        labels: str,
+        id: str | None,
+        shown: str | None = None,
     ) -> LocalFrame:
         vectors = partial(label_vectors, "z", "s")
         function = partial(predicted_columns, self.classifier.predictor(), vectors)
@@ -371,7 +387,13 @@ class LocalPipeline:
         folders = [folder / "stages" / name for name in _stage_folders(uids)]
         params: dict[str, Any] = {"stageUids": uids, "language": "Python"}
         uid = f"PipelineModel_{secrets.token_hex(6)}"
-        stage_here(folder, "pyspark.ml.pipeline.PipelineModel", uid, params, {})
+        stage_here(
+            folder,
+            "pyspark.ml.pipeline.PipelineModel",
+            uid,
+            params,
+            {},
+        )
         for stage_folder, (uid, kind, params) in zip(folders, makers, strict=False):
             if encoder_of_class(kind):
                 module = PACKAGE
@@ -382,7 +404,14 @@ class LocalPipeline:
                 defaults = {"outputCol": f"{uid}__output", **_DEFAULTS[kind]}
             state = params.pop(STATE, None)
             learned = None if state is None else saved_encoder(state)
-            stage_here(stage_folder, f"{module}.{kind}", uid, params, defaults, learned)
+            stage_here(
+                stage_folder,
+                f"{module}.{kind}",
+                uid,
+                params,
+                defaults,
+                learned,
+            )
         for stage_folder, stage in zip(folders[len(makers) :], self.stages, strict=True):
             stage.save_here(stage_folder)
 
@@ -413,8 +442,25 @@ def fit_here(
     fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
     state, cost, _ = compute(rows, fit, progress, Budgets(driver=memory))
     seconds = time.perf_counter() - started
-    facts = facts_of_learned(CLASSIFIERS.kind, fit, rows, state, cost, seconds)
-    before, column = column_stages(source, format, options, selection, spark_ml=False)
-    selection.values = {**selection.values, "outputCol": SELECTED, "featuresCol": column}
+    facts = facts_of_learned(
+        CLASSIFIERS.kind,
+        fit,
+        rows,
+        state,
+        cost,
+        seconds,
+    )
+    before, column = column_stages(
+        source,
+        format,
+        options,
+        selection,
+        spark_ml=False,
+    )
+    selection.values = {
+        **selection.values,
+        "outputCol": SELECTED,
+        "featuresCol": column,
+    }
     uid = f"{CLASSIFIERS.class_name(name)}Classifier_{secrets.token_hex(6)}"
     return LocalPipeline(before, [selection, LocalClassifier(uid, facts, state)])

@@ -140,7 +140,13 @@ def fit_pipeline(
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
     jvm = jvm_within_reach()
-    before, column = column_stages(source, format, options, selector, jvm)
+    before, column = column_stages(
+        source,
+        format,
+        options,
+        selector,
+        jvm,
+    )
     selector.setFeaturesCol(column)
     makers = [_stage(kind, params, jvm) for kind, params in before]
     return PipelineModel(stages=[*makers, selector, fitted])
@@ -230,7 +236,11 @@ class Scorer(SavedPipeline):
         return frame.select(*kept_columns, *outputs)
 
     def predict_with_truth(
-        self, frame: DataFrame, labels: str, id: str | None, shown: str | None = None
+        self,
+        frame: DataFrame,
+        labels: str,
+        id: str | None,
+        shown: str | None = None,
     ) -> DataFrame:
         truth = F.col(labels)
         if kinds_of(frame)[labels].vector:
@@ -290,7 +300,13 @@ class Scorer(SavedPipeline):
             return False
         return bool(selector.getOutputCol() == self.classifier.getFeaturesCol())
 
-    def check(self, frame: DataFrame, path: str, keep: Sequence[str], **settings: Any) -> None:
+    def check(
+        self,
+        frame: DataFrame,
+        path: str,
+        keep: Sequence[str],
+        **settings: Any,
+    ) -> None:
         super().check(frame, path, keep, **settings)
         try:
             if keep[0] not in frame.columns:

@@ -121,7 +121,11 @@ class Constraints:
                 f"{method.name} has no penalty of each feature: leave penalties out, or take one "
                 f"of {able}"
             )
-        lists = {"include": self.include, "groups": self.groups, "costs": self.costs}
+        lists = {
+            "include": self.include,
+            "groups": self.groups,
+            "costs": self.costs,
+        }
         for name, values in lists.items():
             if values and method.greedy and not method.conditions:
                 raise ParameterError(
@@ -157,7 +161,13 @@ class Constraints:
             costs = _by_feature("costs", self.costs, names, place)
         penalties = None
         if self.penalties:
-            penalties = _by_feature("penalties", self.penalties, names, place, 1.0)
+            penalties = _by_feature(
+                "penalties",
+                self.penalties,
+                names,
+                place,
+                1.0,
+            )
         out = Resolved(
             tuple(with_groups),
             tuple(sorted(exclude)),
@@ -269,10 +279,20 @@ class Resolved:
                 cost = 0.0 if self.costs is None else float(self.costs[list(members)].sum())
                 groups.append(Group(members, cost, name))
         costs = None if self.costs is None else tuple(map(float, self.costs))
-        return PickConstraints(self.include, tuple(groups), costs, self.left, norm).among(varying)
+        return PickConstraints(
+            self.include,
+            tuple(groups),
+            costs,
+            self.left,
+            norm,
+        ).among(varying)
 
     def arrange(
-        self, scores: Scores, order: np.ndarray, varying: np.ndarray, norm: bool
+        self,
+        scores: Scores,
+        order: np.ndarray,
+        varying: np.ndarray,
+        norm: bool,
     ) -> np.ndarray:
         """Return the ranking of all features, from `order`, that without constraints.
 
@@ -297,7 +317,11 @@ class Resolved:
         return {f: members for members in self.groups.values() for f in members}
 
     def _by_unit(
-        self, remaining: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool
+        self,
+        remaining: np.ndarray,
+        scores: Scores,
+        varying: np.ndarray,
+        norm: bool,
     ) -> np.ndarray:
         """Order the features that were not picked by the gain of their units.
 
@@ -337,7 +361,10 @@ class Resolved:
 
 
 def kept_rows(
-    groups: Sequence[str | None], count: int, columns: Mapping[str, int], auto: bool
+    groups: Sequence[str | None],
+    count: int,
+    columns: Mapping[str, int],
+    auto: bool,
 ) -> int:
     """Return how many rows of a ranking are kept, by its column ``group``, for `count` features.
 

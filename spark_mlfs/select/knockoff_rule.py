@@ -136,7 +136,11 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
 
 
 def knockoff_evidence(
-    engine: Engine, method: Method, p: Mapping[str, Any], level: float, seed: int
+    engine: Engine,
+    method: Method,
+    p: Mapping[str, Any],
+    level: float,
+    seed: int,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return W of every varying feature, and facts, among them the threshold at fdr `level`."""
     problem = method.gram_problem(engine.profile, p)

@@ -76,7 +76,14 @@ _G_TESTS = "G-tests with every label"
 _MODES = (
     Mode(DEFAULT, ("num_top_features",)),
     Mode("percentile", ("percentile",)),
-    Mode("fpr", ("fpr", "combination"), None, "p_value", _G_TESTS, "depend on a label by a G-test"),
+    Mode(
+        "fpr",
+        ("fpr", "combination"),
+        None,
+        "p_value",
+        _G_TESTS,
+        "depend on a label by a G-test",
+    ),
     Mode(
         "fdr",
         ("fdr", "combination"),

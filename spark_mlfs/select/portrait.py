@@ -99,7 +99,13 @@ class PortraitGrams(Gram, layout="rows"):
 
     def _statistics(self, state: State, profile: Profile, prefix: str) -> GramStatistics:
         picked = profile.only(np.array(self.picks))
-        return exact_statistics(state, picked, prefix, len(self.shown), labels=list(self.shown))
+        return exact_statistics(
+            state,
+            picked,
+            prefix,
+            len(self.shown),
+            labels=list(self.shown),
+        )
 
     def state_bytes(self, profile: Profile) -> int:
         return super().state_bytes(profile.only(np.array(self.picks)))
@@ -136,7 +142,13 @@ class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, g
     def merge(self, left: State, right: State) -> State:
         return exact.add(left, right)
 
-    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(
+        self,
+        state: State,
+        first: int,
+        last: int,
+        profile: Profile,
+    ) -> np.ndarray:
         moments, features = self._of(profile, first, last)
         m = moments.finish(state, features)
         n = max(float(m.count[0]), 1.0)
@@ -186,7 +198,13 @@ class Portray:
             columns = np.searchsorted(engine.profile.varying, picks)
             candidates = (picks, correlations[0][:, columns])
         with one_thread():
-            drawn = portrait(parts, first, positions, _commonest(engine.profile), candidates)
+            drawn = portrait(
+                parts,
+                first,
+                positions,
+                _commonest(engine.profile),
+                candidates,
+            )
             return drawn, engine.cost
 
 

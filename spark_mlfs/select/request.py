@@ -98,7 +98,13 @@ class Cut:
         if mode not in RULES:
             return Cut(count, general=general)
         level = settings.get(level_setting(mode).name, LEVELS[mode])
-        rule = Rule(mode, level, None, settings["combination"], settings["selection_seed"])
+        rule = Rule(
+            mode,
+            level,
+            None,
+            settings["combination"],
+            settings["selection_seed"],
+        )
         return Cut(count, rule=rule, general=general)
 
     @property
@@ -290,7 +296,13 @@ class Request:
         if rule is not None:
             extras = tuple(rule if isinstance(extra, Rule) else extra for extra in extras)
         count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
-        return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
+        return dataclasses.replace(
+            self,
+            count=count,
+            extras=extras,
+            cut=None,
+            resolved=resolved,
+        )
 
     def visible_after_screen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
         """Return the features that the method sees behind its screen, ascending.
@@ -404,7 +416,13 @@ def full_ranking(
     `filtered`: the order a screen gave them; those that it kept back follow in it, and have no
     relevance."""
     picks = scores.path.picks if scores.path is not None else None
-    order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
+    order, values = complete(
+        scores.values,
+        profile.varying,
+        profile.d,
+        picks,
+        scores.constant,
+    )
     if filtered is not None:
         back = filtered[~np.isin(filtered, profile.varying)]
         order = np.concatenate([order[: len(profile.varying)], back])

@@ -107,10 +107,22 @@ class Rule(SideAnalysis):
         if self.mode in TESTS:
             columns, facts = self._g_tests(engine, p)
         elif self.mode == "knockoffs":
-            columns, facts = knockoff_evidence(engine, method, p, self.level, self.seed)
+            columns, facts = knockoff_evidence(
+                engine,
+                method,
+                p,
+                self.level,
+                self.seed,
+            )
         else:
             columns, facts = selection_frequencies(
-                engine, method, p, self.level, self.count, self.seed, gram_methods()
+                engine,
+                method,
+                p,
+                self.level,
+                self.count,
+                self.seed,
+                gram_methods(),
             )
         by_feature = {name: engine.profile.over_all(values) for name, values in columns.items()}
         return Evidence(self, by_feature, facts)

@@ -47,9 +47,22 @@ def selection_frequencies(
     chosen = np.zeros((2 * PAIRS, profile.d), bool)
     with one_thread():
         if problem is not None:
-            _choose_by_groups(chosen, engine, problem, count, seed)
+            _choose_by_groups(
+                chosen,
+                engine,
+                problem,
+                count,
+                seed,
+            )
         else:
-            _choose_by_rows(chosen, engine, method, p, count, seed)
+            _choose_by_rows(
+                chosen,
+                engine,
+                method,
+                p,
+                count,
+                seed,
+            )
     mean_chosen = float(chosen.sum(axis=1).mean())
     facts = {
         "half_samples": len(chosen),
@@ -61,7 +74,11 @@ def selection_frequencies(
 
 
 def _choose_by_groups(
-    chosen: np.ndarray, engine: Engine, problem: GramProblem, count: int, seed: int
+    chosen: np.ndarray,
+    engine: Engine,
+    problem: GramProblem,
+    count: int,
+    seed: int,
 ) -> None:
     """Mark in `chosen` (100, d) the best of each half-sample, by Gram matrices of groups."""
     profile = engine.profile
@@ -77,7 +94,12 @@ def _choose_by_groups(
 
 
 def _choose_by_rows(
-    chosen: np.ndarray, engine: Engine, method: Method, p: Mapping[str, Any], count: int, seed: int
+    chosen: np.ndarray,
+    engine: Engine,
+    method: Method,
+    p: Mapping[str, Any],
+    count: int,
+    seed: int,
 ) -> None:
     """Mark in `chosen` (100, d) the best of each half-sample, by the method on its rows."""
     assert isinstance(engine, LocalEngine)
@@ -91,7 +113,12 @@ def _choose_by_rows(
             scores = method.score(rows, p, min(count, rows.num_features))
             picks = None if scores.path is None else scores.path.picks
             chosen[number] = _best(
-                scores.values, varying, engine.profile.d, count, picks, scores.constant
+                scores.values,
+                varying,
+                engine.profile.d,
+                count,
+                picks,
+                scores.constant,
             )
 
 
@@ -125,7 +152,13 @@ def _best(
     """Return a (d,) mask of the `count` best of the varying features.
 
     Where no score is negative, a feature of score 0 is not chosen."""
-    order, _ = complete(values, varying, d, picks, constant)
+    order, _ = complete(
+        values,
+        varying,
+        d,
+        picks,
+        constant,
+    )
     best = order[: min(count, len(varying))]
     if picks is None and values.min(initial=0.0) >= 0:
         best = best[np.isin(best, varying[values > 0])]

@@ -171,11 +171,21 @@ def _list_classes(listed: Path, folder: str) -> None:
     _run(command, environment, "the run that shows which classes are needed", folder)
 
 
-def _run(command: list[str], environment: dict[str, str], task: str, folder: str) -> None:
+def _run(
+    command: list[str],
+    environment: dict[str, str],
+    task: str,
+    folder: str,
+) -> None:
     """Run a command in a folder; `SparkMlfsError` names the `task` where it fails."""
     try:
         process = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=SECONDS, cwd=folder
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            cwd=folder,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkMlfsError(f"{task} did not end: {error}") from None

@@ -60,13 +60,25 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         return spec.check(self.entry.parameters, values, owner)
 
     def _hold(
-        self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None, codes: bool = False
+        self,
+        X: Any,
+        y: Any,
+        weights: Any = None,
+        grades: Grades | None = None,
+        codes: bool = False,
     ) -> tuple[InMemoryDataset, Labelled]:
         """Pack the training rows and their labels, and note what scikit-learn notes of them.
 
         `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
-        rows, labels = pack_arrays(X, y, weights, grades, missing=self.missing, codes=codes)
+        rows, labels = pack_arrays(
+            X,
+            y,
+            weights,
+            grades,
+            missing=self.missing,
+            codes=codes,
+        )
         self.categories_ = rows.categories
         self.fill_ = fill_values(rows.fitted, rows.profile.d)
         note_features(self, X, reset=True)

@@ -91,7 +91,13 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         method, parameters = self._named()
         request = request_of(method, parameters, settings)  # before any row is read
         grades = grades_of(settings, request, weights is not None)
-        rows, _ = self._hold(X, y, weights, grades, request.takes_codes)
+        rows, _ = self._hold(
+            X,
+            y,
+            weights,
+            grades,
+            request.takes_codes,
+        )
         result = selected(rows, request, self.memory_bytes)
         if result.why_none is not None:
             warnings.warn(result.why_none, stacklevel=2)
@@ -133,7 +139,13 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         check_is_fitted(self)
         selection = self.ranking_[self.ranking_["index"].isin(self.selected_)]
         title = f"{self._named()[0]}: {len(selection)} of {len(self.ranking_)} features"
-        return glance.plot(title, selection, self.gains_, most, ax)
+        return glance.plot(
+            title,
+            selection,
+            self.gains_,
+            most,
+            ax,
+        )
 
     def transform(self, X: Any) -> Any:
         """Return the kept columns of X, in the order of their places.

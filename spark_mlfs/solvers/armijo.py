@@ -29,14 +29,26 @@ def omfs_armijo(
     first size, or 100 steps lower J by less than 1e-12 relative."""
     if not np.any(C):
         zero = np.zeros(C.shape, dtype=np.float64)
-        return Solution(zero, np.zeros(C.shape[1]), [float(constant)], True, 0)
+        return Solution(
+            zero,
+            np.zeros(C.shape[1]),
+            [float(constant)],
+            True,
+            0,
+        )
     return _Descent(A, C, gamma, constant).run(tol, max_iter)
 
 
 class _Descent:
     """W, AW and J, with the `gradient` at W and the `metric` that divides it, for the current e."""
 
-    def __init__(self, A: np.ndarray, C: np.ndarray, gamma: float, constant: float) -> None:
+    def __init__(
+        self,
+        A: np.ndarray,
+        C: np.ndarray,
+        gamma: float,
+        constant: float,
+    ) -> None:
         self.A, self.C = A, C
         self.gamma, self.constant = gamma, constant
         self.curvature = 2 * np.diag(A)[:, None]
@@ -120,4 +132,11 @@ class _Descent:
                 self.refresh()
         extra = {"e": self.e}
         intercept = np.zeros(self.C.shape[1])
-        return Solution(self.W, intercept, trace, converged, len(trace), extra)
+        return Solution(
+            self.W,
+            intercept,
+            trace,
+            converged,
+            len(trace),
+            extra,
+        )

@@ -31,7 +31,12 @@ class BoxNewton:
 
     @classmethod
     def of_l21(
-        cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray
+        cls,
+        factor: np.ndarray,
+        W: np.ndarray,
+        x: np.ndarray,
+        beta: float,
+        floor: np.ndarray,
     ) -> BoxNewton:
         """Return the steps of the ℓ2,1 problem at x, for W = W(x).
 
@@ -52,7 +57,13 @@ class BoxNewton:
             part = slice(first, first + 512)
             H[first:, part] *= R[first:] @ R[part].T
         g = np.sqrt(x) * size**2 * (1 - 2 * size / beta)
-        return cls(H, g, x, floor, beta * beta / 4)
+        return cls(
+            H,
+            g,
+            x,
+            floor,
+            beta * beta / 4,
+        )
 
     def step(self, damping: float) -> np.ndarray:
         """Return the x to try next; no row below its floor."""

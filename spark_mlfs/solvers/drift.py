@@ -170,7 +170,10 @@ def _common_odds(cells: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def _fitted(
-    log_odds: np.ndarray, n: np.ndarray, r: np.ndarray, c: np.ndarray
+    log_odds: np.ndarray,
+    n: np.ndarray,
+    r: np.ndarray,
+    c: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fitted cells, and by how much their sum grows with the log of the odds ratio."""
     e = _cell(np.exp(log_odds)[:, None], n, r, c)
@@ -180,7 +183,12 @@ def _fitted(
         return e, (1 / inverse).sum(axis=1)
 
 
-def _cell(odds: np.ndarray, n: np.ndarray, r: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _cell(
+    odds: np.ndarray,
+    n: np.ndarray,
+    r: np.ndarray,
+    c: np.ndarray,
+) -> np.ndarray:
     """Fit the rows with the label, of the second window, by the odds ratio.
 
     It is the root that is within the margins."""

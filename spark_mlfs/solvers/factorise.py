@@ -79,7 +79,13 @@ def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Fact
     c = latent_width(labelsets.shape[1]) if c is None else c
     U, S, Vt = truncated_svd(labelsets, counts, c)
     V = U * S
-    return Factorisation(V, Vt, [_loss(labelsets, counts, V, Vt)], True, 1)
+    return Factorisation(
+        V,
+        Vt,
+        [_loss(labelsets, counts, V, Vt)],
+        True,
+        1,
+    )
 
 
 def nmf(
@@ -122,7 +128,13 @@ def nmf(
             converged = True
             break
     length = lengths(B)
-    return Factorisation(V * length, B / length[:, None], trace, converged, len(trace) - 1)
+    return Factorisation(
+        V * length,
+        B / length[:, None],
+        trace,
+        converged,
+        len(trace) - 1,
+    )
 
 
 def lengths(B: np.ndarray) -> np.ndarray:
@@ -131,6 +143,11 @@ def lengths(B: np.ndarray) -> np.ndarray:
     return np.where(length > 0, length, 1.0)
 
 
-def _loss(L: np.ndarray, counts: np.ndarray, V: np.ndarray, B: np.ndarray) -> float:
+def _loss(
+    L: np.ndarray,
+    counts: np.ndarray,
+    V: np.ndarray,
+    B: np.ndarray,
+) -> float:
     residual = L - V @ B
     return float(np.asarray(counts, dtype=np.float64) @ (residual * residual).sum(axis=1))

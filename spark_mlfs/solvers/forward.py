@@ -204,8 +204,20 @@ def nested(
         return out
     variation = positive(sums.variation(weights))
     for f in folds:
-        _, path, _ = select_held_out(sums.of(folds != f), weights, penalty, count, constraints)
-        fold = _Folds(sums, weights, penalty, len(path.picks), slice(f, f + 1))
+        _, path, _ = select_held_out(
+            sums.of(folds != f),
+            weights,
+            penalty,
+            count,
+            constraints,
+        )
+        fold = _Folds(
+            sums,
+            weights,
+            penalty,
+            len(path.picks),
+            slice(f, f + 1),
+        )
         for i, pick in enumerate(path.picks):
             out[f, i] = fold.explained[0, pick] / variation[f]
             fold.take(pick)

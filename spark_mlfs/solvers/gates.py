@@ -56,9 +56,21 @@ def deepfs(
         for start in range(0, n, batch):
             rows = order[start : start + batch]
             noise = rng.random((len(rows), d))
-            _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, noise)
+            _, gradients = loss_and_gradients(
+                parameters,
+                X[rows],
+                Y[rows],
+                lam,
+                noise,
+            )
             adam.step(gradients)
-        value, _ = loss_and_gradients(parameters, X, Y, lam, None)
+        value, _ = loss_and_gradients(
+            parameters,
+            X,
+            Y,
+            lam,
+            None,
+        )
         losses.append(value)
         if value < best_value:
             is_small = value > best_value - 1e-4 * abs(best_value)
@@ -76,7 +88,14 @@ def deepfs(
         )
     weights = keep_probability(best[0])[:, None]
     extra = {"loss": losses}
-    return Solution(weights, best[-1], trace, idle >= PATIENCE, len(trace), extra)
+    return Solution(
+        weights,
+        best[-1],
+        trace,
+        idle >= PATIENCE,
+        len(trace),
+        extra,
+    )
 
 
 class _Adam:
@@ -93,7 +112,13 @@ class _Adam:
         self.steps += 1
         first_share = 1 - 0.9**self.steps
         second_share = 1 - 0.999**self.steps
-        for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
+        for p, g, m, v in zip(
+            self.parameters,
+            gradients,
+            self.first,
+            self.second,
+            strict=True,
+        ):
             m += 0.1 * (g - m)
             v += 0.001 * (g * g - v)
             p -= self.rate * (m / first_share) / (np.sqrt(v / second_share) + 1e-8)
@@ -115,7 +140,11 @@ def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[n
 
 
 def loss_and_gradients(
-    parameters: list[np.ndarray], X: np.ndarray, Y: np.ndarray, lam: float, noise: np.ndarray | None
+    parameters: list[np.ndarray],
+    X: np.ndarray,
+    Y: np.ndarray,
+    lam: float,
+    noise: np.ndarray | None,
 ) -> tuple[float, list[np.ndarray]]:
     """Return the penalised loss and its gradient in [a, W1, b1, ..., ].
 

@@ -23,7 +23,10 @@ CORRECTIONS = ("fpr", "fdr", "fwe")
 
 
 def g_tests(
-    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
+    logs: CountLogs,
+    counts: np.ndarray,
+    q: int,
+    unknown: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q).
 

@@ -126,7 +126,13 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
             c = float(column[j])
             step = (1 - a * s[j]) / (c + a)
             s[j] += step
-            P = linalg.blas.dger(step / (1 - step * c), column, column, a=P, overwrite_a=1)
+            P = linalg.blas.dger(
+                step / (1 - step * c),
+                column,
+                column,
+                a=P,
+                overwrite_a=1,
+            )
     return s
 
 
@@ -148,7 +154,14 @@ def sampler(view: GramView, centre: np.ndarray) -> Sampler:
     mean *= view.scale / view.scale[:, None]
     offset = view.offset - centre[view.varying]
     shift = offset - offset @ mean
-    return Sampler(view.varying, shift, mean, root * view.scale, s, share)
+    return Sampler(
+        view.varying,
+        shift,
+        mean,
+        root * view.scale,
+        s,
+        share,
+    )
 
 
 def statistic(weights: np.ndarray) -> np.ndarray:

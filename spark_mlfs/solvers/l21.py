@@ -60,13 +60,21 @@ def steady(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndar
     return np.where(leapt[:, None], W, guess), np.where(leapt, norms, sizes)
 
 
-def reweighted_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> np.ndarray:
+def reweighted_step(
+    A: np.ndarray,
+    C: np.ndarray,
+    beta: float,
+    s2: np.ndarray,
+) -> np.ndarray:
     """Return (A + β diag(1/s2))⁻¹ C, solved in scaled form; s2 = 1/U_ii."""
     return factored_step(A, C, beta, s2)[0]
 
 
 def factored_step(
-    A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray
+    A: np.ndarray,
+    C: np.ndarray,
+    beta: float,
+    s2: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return `reweighted_step` and the lower Cholesky factor of sAs + βI.
 
@@ -111,17 +119,38 @@ def minimise_l21(
         part = Penalised(A, C, penalties)
         constant -= float(np.trace(part.explained))
         solution = minimise_l21(
-            part.A, part.C, beta, constant, factor, None, tol, max_iter, accelerate, unit=part.p
+            part.A,
+            part.C,
+            beta,
+            constant,
+            factor,
+            None,
+            tol,
+            max_iter,
+            accelerate,
+            unit=part.p,
         )
         return replace(solution, weights=part.weights(solution.weights))
     d, q = C.shape
     zero = np.zeros(q)
     if d == 0 or not np.any(C):  # nothing to explain: W = 0 is optimal
-        return Solution(np.zeros((d, q)), zero, [factor * constant], True, 0)
+        return Solution(
+            np.zeros((d, q)),
+            zero,
+            [factor * constant],
+            True,
+            0,
+        )
     if beta == 0:
         W = solve_positive(A, C)
         value = (W * (A @ W)).sum() - 2 * (W * C).sum()
-        return Solution(W, zero, [factor * float(value + constant)], True, 1)
+        return Solution(
+            W,
+            zero,
+            [factor * float(value + constant)],
+            True,
+            1,
+        )
     equal_columns = _exact_copies(A, C) if accelerate else []
     merged = Merged(equal_columns, d)
     solved = merged.is_solved
@@ -129,7 +158,15 @@ def minimise_l21(
         A = A[np.ix_(solved, solved)]
         C = C[solved]
     units = 1.0 if unit is None else unit[solved]
-    state = _Reweighting(A, C, beta, tol, accelerate, merged.parts, units)
+    state = _Reweighting(
+        A,
+        C,
+        beta,
+        tol,
+        accelerate,
+        merged.parts,
+        units,
+    )
     start = None if start is None else merged.gathered(start)
     # Values are differences of sums as large as `constant`: a rise within their rounding is
     # reported as none.
@@ -139,7 +176,14 @@ def minimise_l21(
     for i in range(1, len(trace)):
         trace[i] = settled(trace[i - 1], trace[i], slack)
     W = merged.spread(state.W)
-    return Solution(W, zero, trace, state.converged, state.solves, {"eps": state.eps})
+    return Solution(
+        W,
+        zero,
+        trace,
+        state.converged,
+        state.solves,
+        {"eps": state.eps},
+    )
 
 
 def _exact_copies(A: np.ndarray, C: np.ndarray) -> list[tuple[int, int, float]]:
@@ -340,7 +384,13 @@ class _Reweighting:
         self.memory.restrict(stays)
         return smaller, point[stays]
 
-    def _propose(self, now: _Iterate, point: np.ndarray, idle: bool, first_newton: int) -> None:
+    def _propose(
+        self,
+        now: _Iterate,
+        point: np.ndarray,
+        idle: bool,
+        first_newton: int,
+    ) -> None:
         """Choose the next x: the plain step, a step of Newton's, or an extrapolation."""
         image = self._image(now)
         self.memory.add(image, image - point)
@@ -350,7 +400,13 @@ class _Reweighting:
             return
         if self.solves >= first_newton:
             if self.factor is not None:
-                self.newton = BoxNewton.of_l21(self.factor, now.W, point, self.beta, self.floor)
+                self.newton = BoxNewton.of_l21(
+                    self.factor,
+                    now.W,
+                    point,
+                    self.beta,
+                    self.floor,
+                )
                 self.factor = None  # overwritten
                 self.x = self.newton.step(self.damping)
                 self.guessed = True

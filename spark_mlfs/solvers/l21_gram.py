@@ -18,7 +18,13 @@ def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
     """Solve `methods.csfs` with every row labelled.
 
     For unlabelled rows see `l21_scans.csfs_unlabelled`."""
-    return _solve(gram, gram.G, mu, 1.0, options)
+    return _solve(
+        gram,
+        gram.G,
+        mu,
+        1.0,
+        options,
+    )
 
 
 def msfs(
@@ -35,11 +41,21 @@ def msfs(
     CSFS(β)."""
     A = gram.G + alpha * xlx if alpha else gram.G.copy()
     A[np.diag_indices_from(A)] += beta * (1 - rho)
-    return _solve(gram, A, beta * rho, 0.5, options)
+    return _solve(
+        gram,
+        A,
+        beta * rho,
+        0.5,
+        options,
+    )
 
 
 def mssl(
-    gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any
+    gram: GramView,
+    alpha: float = 0.1,
+    beta: float = 1.0,
+    k: int = 10,
+    **options: Any,
 ) -> Solution:
     """Solve `methods.mssl` from the Gram matrix.
 
@@ -47,14 +63,31 @@ def mssl(
     A = gram.G
     if alpha:
         A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray()
-    return _solve(gram, A, beta, 0.5, options | {"penalties": gram.penalties})
+    return _solve(
+        gram,
+        A,
+        beta,
+        0.5,
+        options | {"penalties": gram.penalties},
+    )
 
 
 def _solve(
-    gram: GramView, A: np.ndarray, beta: float, factor: float, options: dict[str, Any]
+    gram: GramView,
+    A: np.ndarray,
+    beta: float,
+    factor: float,
+    options: dict[str, Any],
 ) -> Solution:
     constant = float(np.trace(gram.S))
-    solution = minimise_l21(A, gram.C, beta, constant, factor, **options)
+    solution = minimise_l21(
+        A,
+        gram.C,
+        beta,
+        constant,
+        factor,
+        **options,
+    )
     solution.intercept = gram.offset_y.copy()
     return solution
 

@@ -41,7 +41,12 @@ class _Scanned:
     strict: bool = False
 
     def descend(
-        self, W: np.ndarray, b: np.ndarray, tol: float, max_iter: int, accelerate: bool = True
+        self,
+        W: np.ndarray,
+        b: np.ndarray,
+        tol: float,
+        max_iter: int,
+        accelerate: bool = True,
     ) -> Solution:
         """Step from (W, b) until W rests, or `max_iter` scans."""
         scan = self.read(W, b)
@@ -74,7 +79,14 @@ class _Scanned:
                 break
             W, b = new_W, new_b
             trace.append(settled(trace[-1], value, self.rounding(scan, value)))
-        return Solution(W, b, trace, converged, len(trace), {"scans": scans})
+        return Solution(
+            W,
+            b,
+            trace,
+            converged,
+            len(trace),
+            {"scans": scans},
+        )
 
 
 def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
@@ -123,15 +135,32 @@ def rfs(
     def rounding(scan: tuple[GramStatistics, float], value: float) -> float:
         return 1e-12 * value
 
-    problem = _Scanned(weighted_gram, step, objective, adjusted, rounding)
+    problem = _Scanned(
+        weighted_gram,
+        step,
+        objective,
+        adjusted,
+        rounding,
+    )
     most = max_iter if eps else 2  # without any weight the first step is the last
-    solution = problem.descend(W, b, tol, most, accelerate)
+    solution = problem.descend(
+        W,
+        b,
+        tol,
+        most,
+        accelerate,
+    )
     solution.converged |= eps == 0
     solution.extra["eps"] = eps
     return solution
 
 
-def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> Weights:
+def _rfs_step(
+    g: GramStatistics,
+    gamma: float,
+    s2: np.ndarray,
+    weight: float,
+) -> Weights:
     """Return (X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means.
 
     `weight` multiplies R."""
@@ -166,7 +195,14 @@ def csfs_unlabelled(
     def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
         nonlocal eps
         C, mean, square = F
-        solution = minimise_l21(G, C, mu, square, start=start, tol=1e-11)
+        solution = minimise_l21(
+            G,
+            C,
+            mu,
+            square,
+            start=start,
+            tol=1e-11,
+        )
         solution.intercept = mean.copy()
         eps = eps or solution.extra.get("eps", 0.0)
         return solution
@@ -189,7 +225,15 @@ def csfs_unlabelled(
         return 1e-12 * max(F[2], abs(value))  # of a difference of large sums
 
     first = fit(fill_labels(None, None), None)
-    problem = _Scanned(fill_labels, step, objective, adjusted, rounding, memory=1, strict=True)
+    problem = _Scanned(
+        fill_labels,
+        step,
+        objective,
+        adjusted,
+        rounding,
+        memory=1,
+        strict=True,
+    )
     solution = problem.descend(first.weights, first.intercept, tol, max_iter)
     solution.extra["eps"] = eps
     return solution

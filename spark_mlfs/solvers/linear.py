@@ -40,7 +40,13 @@ def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
     square = (W * (gram.G @ W)).sum()
     fit = np.trace(gram.S) - 2 * (W * gram.C).sum() + square
     objective = float(fit + alpha * (p[:, None] * W * W).sum())
-    return Solution(W, gram.offset_y.copy(), [objective], True, 1)
+    return Solution(
+        W,
+        gram.offset_y.copy(),
+        [objective],
+        True,
+        1,
+    )
 
 
 def elastic_net(
@@ -59,7 +65,13 @@ def elastic_net(
     n = gram.n
     if 0 in gram.C.shape:
         objective = float(np.trace(gram.S)) / (2 * n)
-        return Solution(np.zeros(gram.C.shape), gram.offset_y.copy(), [objective], True, 0)
+        return Solution(
+            np.zeros(gram.C.shape),
+            gram.offset_y.copy(),
+            [objective],
+            True,
+            0,
+        )
     if alpha * rho == 0:
         solution = ridge(gram, n * alpha)
         solution.objective = [value / (2 * n) for value in solution.objective]
@@ -68,11 +80,23 @@ def elastic_net(
     l2 = n * alpha * (1 - rho)
     p = gram.penalties
     if p is None:
-        return _Descent(gram, l1, l2, group, tol * n).run(max_iter)
+        return _Descent(
+            gram,
+            l1,
+            l2,
+            group,
+            tol * n,
+        ).run(max_iter)
     # squares are rows of 0 labels
     part = Penalised(gram.G + np.diag(l2 * p), gram.C, p)
     unpenalised = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
-    solution = _Descent(unpenalised, l1, 0.0, group, tol * n).run(max_iter)
+    solution = _Descent(
+        unpenalised,
+        l1,
+        0.0,
+        group,
+        tol * n,
+    ).run(max_iter)
     solution.weights = part.weights(solution.weights)
     return solution
 
@@ -83,7 +107,14 @@ class _Descent:
     `open` outputs are still to be solved; the group form couples them all, and has one of the
     `objectives` and `gaps`."""
 
-    def __init__(self, gram: GramView, l1: float, l2: float, group: bool, tol: float):
+    def __init__(
+        self,
+        gram: GramView,
+        l1: float,
+        l2: float,
+        group: bool,
+        tol: float,
+    ):
         self.G, self.C = gram.G, gram.C
         self.n, self.offset_y = gram.n, gram.offset_y
         self.yy = np.diag(gram.S).astype(np.float64)
@@ -103,7 +134,11 @@ class _Descent:
         self.usable[[j for j, _, _ in self.copies]] = usable
 
     def values(
-        self, W: np.ndarray, C: np.ndarray, R: np.ndarray, yy: np.ndarray
+        self,
+        W: np.ndarray,
+        C: np.ndarray,
+        R: np.ndarray,
+        yy: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return objective and duality gap per output, from R = C − GW.
 
@@ -129,7 +164,13 @@ class _Descent:
         gap = 0.5 * rss * both + penalty - scale * (yy - wc) + 0.5 * self.l2 * both * ww
         return objective, gap
 
-    def sweep(self, W: np.ndarray, C: np.ndarray, rows: np.ndarray, G: np.ndarray) -> None:
+    def sweep(
+        self,
+        W: np.ndarray,
+        C: np.ndarray,
+        rows: np.ndarray,
+        G: np.ndarray,
+    ) -> None:
         """Pass over `rows` once, in place.
 
         G is their Gram block, W and C are likewise restricted."""
@@ -186,7 +227,14 @@ class _Descent:
         each_converged = (self.gaps <= self.tol / len(self.gaps)).all()
         converged = bool(self.gaps.sum() <= self.tol or each_converged)
         sweeps = len(self.trace)
-        return Solution(W, self.offset_y.copy(), self.trace, converged, sweeps, {"gap": gap})
+        return Solution(
+            W,
+            self.offset_y.copy(),
+            self.trace,
+            converged,
+            sweeps,
+            {"gap": gap},
+        )
 
     def _sweep_open(self, W: np.ndarray, limit: int) -> None:
         """Sweep all rows of the open outputs, which finds what enters, then the rows in use."""
@@ -200,7 +248,11 @@ class _Descent:
             self.open = self.open[gap > self.tol / len(self.gaps)]
 
     def _note(
-        self, W: np.ndarray, C: np.ndarray, R: np.ndarray, gaps: np.ndarray | None = None
+        self,
+        W: np.ndarray,
+        C: np.ndarray,
+        R: np.ndarray,
+        gaps: np.ndarray | None = None,
     ) -> np.ndarray:
         """Add the objective to the trace; return the gap of the open outputs, put into `gaps`."""
         objective, gap = self.values(W, C, R, self.yy[self.open])
@@ -287,7 +339,11 @@ class _Descent:
         return objective[0]
 
     def extrapolate(
-        self, history: list[np.ndarray], W: np.ndarray, C: np.ndarray, G: np.ndarray
+        self,
+        history: list[np.ndarray],
+        W: np.ndarray,
+        C: np.ndarray,
+        G: np.ndarray,
     ) -> np.ndarray:
         """Extrapolate the last sweeps (Bertrand & Massias 2021), where the objective falls by it.
 
@@ -304,7 +360,11 @@ class _Descent:
         return trial if self._group_objective(trial, C, G) < float(self.objectives[0]) else W
 
     def support_step(
-        self, W: np.ndarray, C: np.ndarray, R: np.ndarray, G: np.ndarray
+        self,
+        W: np.ndarray,
+        C: np.ndarray,
+        R: np.ndarray,
+        G: np.ndarray,
     ) -> np.ndarray:
         """Move each output towards its minimiser on the support with the signs fixed.
 
@@ -320,7 +380,11 @@ class _Descent:
         return W
 
     def _signed_minimiser(
-        self, Q: np.ndarray, w: np.ndarray, c: np.ndarray, r: np.ndarray
+        self,
+        Q: np.ndarray,
+        w: np.ndarray,
+        c: np.ndarray,
+        r: np.ndarray,
     ) -> np.ndarray:
         """Return the best of some points on the way to the minimiser; `w` where there is none."""
         A = Q.copy()

@@ -15,7 +15,11 @@ PATIENCE = 5
 STALL = 0.1
 # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
 STEP = 0.3
-PRECISION = {"maxcor": 20, "ftol": 1e-13, "gtol": 1e-13}  # of L-BFGS-B, which `_Search` stops
+PRECISION = {
+    "maxcor": 20,
+    "ftol": 1e-13,
+    "gtol": 1e-13,
+}  # of L-BFGS-B, which `_Search` stops
 
 Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Watch = Callable[[int, float, float], None] | None
@@ -56,15 +60,31 @@ def convex(
     within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows,
     steps towards the model's minimiser take over. `objective` is the best after each pass,
     `extra["gap"]` it less the bound."""
-    search = _Search(evaluate, width, eta, tol, max_passes, progress)
+    search = _Search(
+        evaluate,
+        width,
+        eta,
+        tol,
+        max_passes,
+        progress,
+    )
     try:
         search(np.ones(width))
-        options = {"maxiter": max_passes, "maxfun": max_passes + 1, **PRECISION}
+        options = {
+            "maxiter": max_passes,
+            "maxfun": max_passes + 1,
+            **PRECISION,
+        }
         start = np.ones(width)
         bounds = Bounds(0, np.inf)
         with suppress(_Stalled):
             minimize(
-                search.lead, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+                search.lead,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options=options,
             )
         while True:
             search.certify()
@@ -72,7 +92,14 @@ def convex(
     except _Finished:
         passes = len(search.trace)
         extra = {"gap": search.gap}
-        return Solution(search.best, np.zeros(0), search.trace, search.converged, passes, extra)
+        return Solution(
+            search.best,
+            np.zeros(0),
+            search.trace,
+            search.converged,
+            passes,
+            extra,
+        )
 
 
 class _Finished(Exception):
@@ -175,7 +202,11 @@ class _Search:
 
 
 def _lower_bound(
-    slopes: np.ndarray, heights: np.ndarray, eta: float, share: np.ndarray, rounds: int = 500
+    slopes: np.ndarray,
+    heights: np.ndarray,
+    eta: float,
+    share: np.ndarray,
+    rounds: int = 500,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Bound min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖² from below.
 
@@ -196,7 +227,13 @@ def _lower_bound(
             break
         direction = slopes[up] - slopes[down]
         rise = heights[up] - heights[down]
-        step = _share_to_move(mixed, direction, rise, eta, share[down])
+        step = _share_to_move(
+            mixed,
+            direction,
+            rise,
+            eta,
+            share[down],
+        )
         share[up] += step
         share[down] = share[down] - step if step < share[down] else 0.0
         mixed = share @ slopes
@@ -209,7 +246,11 @@ def _lower_bound(
 
 
 def _share_to_move(
-    mixed: np.ndarray, direction: np.ndarray, rise: float, eta: float, most: float
+    mixed: np.ndarray,
+    direction: np.ndarray,
+    rise: float,
+    eta: float,
+    most: float,
 ) -> float:
     """Return the t in [0, most] where the slope of the dual is 0.
 

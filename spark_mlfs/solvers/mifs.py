@@ -52,7 +52,13 @@ class _SpannedLatent:
         self.P = np.zeros((len(self.G), len(Vt)))
         self.Q = Vt.T.copy()
 
-    def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
+    def update(
+        self,
+        W: np.ndarray,
+        B: np.ndarray,
+        alpha: float,
+        beta: float,
+    ) -> None:
         M = np.eye(len(B)) + alpha * (B @ B.T)
         right = np.concatenate([W, alpha * B.T])
         solved = np.linalg.solve(M, right.T).T
@@ -96,11 +102,23 @@ class _ExplicitLatent:
     def start(self, Vt: np.ndarray) -> None:
         self.V = self.Y @ Vt.T
 
-    def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
+    def update(
+        self,
+        W: np.ndarray,
+        B: np.ndarray,
+        alpha: float,
+        beta: float,
+    ) -> None:
         right = self.X @ W + alpha * (self.Y @ B.T)
         values, vectors = np.linalg.eigh(B @ B.T)  # the columns separate in this basis
         shifts = 1 + alpha * values
-        rotated = _solve_shifted(self.L, beta, shifts, right @ vectors, self.V @ vectors)
+        rotated = _solve_shifted(
+            self.L,
+            beta,
+            shifts,
+            right @ vectors,
+            self.V @ vectors,
+        )
         self.V = rotated @ vectors.T
 
     def with_features(self) -> np.ndarray:
@@ -135,7 +153,13 @@ class _ExplicitLatent:
     def _inverse(self, columns: np.ndarray, beta: float, shift: float) -> np.ndarray:
         """Return A⁻¹ of these columns, A = shift·I + βL."""
         shifts = np.repeat(np.array([shift]), columns.shape[1])
-        return _solve_shifted(self.L, beta, shifts, columns, columns / shift)
+        return _solve_shifted(
+            self.L,
+            beta,
+            shifts,
+            columns,
+            columns / shift,
+        )
 
     def factors(self, scale: np.ndarray) -> dict[str, np.ndarray]:
         return {"V": self.V * scale}
@@ -145,7 +169,11 @@ _Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
 
 
 def _solve_shifted(
-    L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray
+    L: sparse.csr_matrix,
+    beta: float,
+    shifts: np.ndarray,
+    rhs: np.ndarray,
+    x: np.ndarray,
 ) -> np.ndarray:
     """Solve (shift_r I + βL) x_r = rhs_r for every column, from x.
 
@@ -218,13 +246,27 @@ def mifs(
         latent = _SpannedLatent(gram)
     orthonormal = constraint == "orthonormal"
     accelerate = accelerate and orthonormal and gamma > 0
-    problem = _Alternation(gram, latent, Vt, alpha, beta, gamma, orthonormal)
+    problem = _Alternation(
+        gram,
+        latent,
+        Vt,
+        alpha,
+        beta,
+        gamma,
+        orthonormal,
+    )
     before_elimination = _ROWS if beta > 0 else _PLAIN
     cycles = min(max_iter, before_elimination) if accelerate else max_iter
     problem.run(cycles, tol, accelerate)
     if accelerate and not problem.converged and len(problem.trace) < max_iter:
         parts = latent.eliminated(alpha, beta)
-        problem.eliminated = _Eliminated(*parts, problem.size, alpha, gamma, problem.eps)
+        problem.eliminated = _Eliminated(
+            *parts,
+            problem.size,
+            alpha,
+            gamma,
+            problem.eps,
+        )
         problem.run(max_iter, tol, accelerate)
         latent.update(problem.W, problem.B, alpha, beta)
     return problem.solution()
@@ -295,7 +337,14 @@ class _Alternation:
         extra |= self.latent.factors(scale)
         intercept = np.zeros(len(self.B))
         cycles = len(self.trace)
-        return Solution(self.W * scale, intercept, self.trace, self.converged, cycles, extra)
+        return Solution(
+            self.W * scale,
+            intercept,
+            self.trace,
+            self.converged,
+            cycles,
+            extra,
+        )
 
     def _follow(self, W: np.ndarray, B: np.ndarray) -> None:
         """Update V to these W and B, where it is not eliminated."""
@@ -386,7 +435,13 @@ class _Eliminated:
         if factor is None:
             return W
         value = self._value_at(W, cross, x)
-        x = BoxNewton.of_l21(factor, W, x, self.gamma, self.floor).step(self.damping)
+        x = BoxNewton.of_l21(
+            factor,
+            W,
+            x,
+            self.gamma,
+            self.floor,
+        ).step(self.damping)
         x = (np.bincount(self.group, x, minlength=len(x)) / self.count)[self.group]
         trial = reweighted_step(self.P, cross, self.gamma, x)
         if self._value_at(trial, cross, x) <= value:

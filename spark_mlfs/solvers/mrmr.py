@@ -82,5 +82,14 @@ def select_mrmr(
 
     count = min(count, len(features))
     among = constraints.among(features)
-    path = forward(first, term, value, links_among, count, ahead, progress, among)
+    path = forward(
+        first,
+        term,
+        value,
+        links_among,
+        count,
+        ahead,
+        progress,
+        among,
+    )
     return path.spread(features, len(relevance))

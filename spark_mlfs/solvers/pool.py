@@ -101,7 +101,11 @@ class Pool:
         return units.members(place, values) if units.size[place] <= self.remaining else []
 
     def _next_purchase(
-        self, values: np.ndarray, gain: np.ndarray, is_open: np.ndarray, price: np.ndarray
+        self,
+        values: np.ndarray,
+        gain: np.ndarray,
+        is_open: np.ndarray,
+        price: np.ndarray,
     ) -> list[int]:
         """Buy the unit of the most gain per cost, the first of equal ones."""
         is_payable = self._is_payable(gain, is_open, price)
@@ -121,7 +125,11 @@ class Pool:
         return is_open & (gain > TIE) & can_pay & fits
 
     def _note_single(
-        self, values: np.ndarray, gain: np.ndarray, is_payable: np.ndarray, price: np.ndarray
+        self,
+        values: np.ndarray,
+        gain: np.ndarray,
+        is_payable: np.ndarray,
+        price: np.ndarray,
     ) -> None:
         """Note the best single purchase, as the first one is made."""
         if self._single is not None or not is_payable.any():
@@ -132,7 +140,13 @@ class Pool:
         purchase = (picked, float(price[place]), float(gain[place]))
         self._single = Path(members, [float(values[f]) for f in members], purchases=[purchase])
 
-    def _purchase(self, place: int, values: np.ndarray, gain: float, price: float) -> list[int]:
+    def _purchase(
+        self,
+        place: int,
+        values: np.ndarray,
+        gain: float,
+        price: float,
+    ) -> list[int]:
         members = self._units.members(place, values)
         self._money -= price
         picked = self._purchases[-1][0] if self._purchases else len(self._constraints.include)

@@ -118,14 +118,30 @@ def rfs_newton(
         X = X[:, merged.is_solved]
     floor = np.zeros(sum(X.shape))
     floor[: len(X)] = 2 * residual_floor(Y, mass)
-    solution = _solve(_Problem(X, Y, mass, gamma, floor), merged.parts, tol, max_iter)
+    solution = _solve(
+        _Problem(
+            X,
+            Y,
+            mass,
+            gamma,
+            floor,
+        ),
+        merged.parts,
+        tol,
+        max_iter,
+    )
     solution.weights = merged.spread(solution.weights)
     share = row_mass / mass[kind]
     solution.extra["dual"] = solution.extra["dual"][kind] * share[:, None]
     return solution
 
 
-def _solve(problem: _Problem, parts: np.ndarray, tol: float, max_iter: int) -> Solution:
+def _solve(
+    problem: _Problem,
+    parts: np.ndarray,
+    tol: float,
+    max_iter: int,
+) -> Solution:
     n = len(problem.X)
     floor = problem.floor
     weights = np.concatenate([np.full(n, problem.gamma), parts])  # R = diag(m)/γ, D = I
@@ -165,7 +181,14 @@ def _solve(problem: _Problem, parts: np.ndarray, tol: float, max_iter: int) -> S
             newton = _newton(problem, state, point)
             weights = newton.step(damping)
     extra = {"eps": eps, "dual": 2 * state.U}
-    return Solution(state.W, state.b, trace, converged, solves, extra)
+    return Solution(
+        state.W,
+        state.b,
+        trace,
+        converged,
+        solves,
+        extra,
+    )
 
 
 def _newton(problem: _Problem, state: _State, weights: np.ndarray) -> BoxNewton:
@@ -193,4 +216,10 @@ def _newton(problem: _Problem, state: _State, weights: np.ndarray) -> BoxNewton:
     top = np.concatenate([mass, np.full(d, gamma)])
     size = np.linalg.norm(Z, axis=1)
     g = s * size**2 / top * (1 - 2 * size / top)
-    return BoxNewton(H, g, weights, problem.floor, top / 4)
+    return BoxNewton(
+        H,
+        g,
+        weights,
+        problem.floor,
+        top / 4,
+    )

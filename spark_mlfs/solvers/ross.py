@@ -38,13 +38,21 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
     return _estimate(len(x), neighbours, ends - starts, np.maximum(right - left, 1))
 
 
-def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> float:
+def _estimate(
+    n: int,
+    k: np.ndarray,
+    same: np.ndarray,
+    inside: np.ndarray,
+) -> float:
     in_class = digamma(n) + digamma(k).mean() - digamma(same).mean()
     return max(0.0, float(in_class - digamma(inside).mean()))
 
 
 def _kth_distance(
-    values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: np.ndarray
+    values: np.ndarray,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    k: np.ndarray,
 ) -> np.ndarray:
     """Return the distance of each value to its k-th nearest other value in its own sorted run.
 
@@ -89,7 +97,10 @@ def select_jointly(
 
 
 def _joint_estimates(
-    joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int
+    joint: np.ndarray,
+    candidates: np.ndarray,
+    classes: np.ndarray,
+    k: int,
 ) -> np.ndarray:
     """Return the estimate of every candidate together with the `joint` columns."""
     n, v = candidates.shape

@@ -12,7 +12,10 @@ ROUNDING = 4 * np.finfo(float).eps
 
 
 def class_scatter(
-    count: np.ndarray, total: np.ndarray, square: np.ndarray, centre: np.ndarray | None = None
+    count: np.ndarray,
+    total: np.ndarray,
+    square: np.ndarray,
+    centre: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each.
 
@@ -74,7 +77,10 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
     count = max(int(rows.labels[two_valued].sum()), 1)
 
     def ratio(
-        p: np.ndarray, inside: tuple[Any, Any], outside: tuple[Any, Any], centre: np.ndarray
+        p: np.ndarray,
+        inside: tuple[Any, Any],
+        outside: tuple[Any, Any],
+        centre: np.ndarray,
     ) -> np.ndarray:
         """Return the ratio of p rows with the label, by sums and squares in- and outside."""
         within = np.zeros(())
@@ -98,7 +104,15 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
         squares = square[features, None]
         return ratio(rows.distinct[two_valued], (0.0, 0.0), (sums, squares), sums / n)
 
-    add_unstored(out, rows, f, moments.group, moments.edges, unstored, two_valued)
+    add_unstored(
+        out,
+        rows,
+        f,
+        moments.group,
+        moments.edges,
+        unstored,
+        two_valued,
+    )
     return np.where(varies, out / count, 0.0), varies
 
 

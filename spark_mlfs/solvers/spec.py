@@ -64,7 +64,10 @@ class PowerSums:
 
 
 def spec_scores(
-    sums: PowerSums, similarity: LabelsetSimilarity, criterion: str = "phi1", k: int | None = None
+    sums: PowerSums,
+    similarity: LabelsetSimilarity,
+    criterion: str = "phi1",
+    k: int | None = None,
 ) -> np.ndarray:
     """Return scores (d,), larger is better: −phi1, −phi2 or phi3.
 
@@ -99,7 +102,13 @@ def spec_scores(
         flat = flat | (centred_energy <= np.maximum(noise, FLAT * energy))
     if criterion == "phi3":
         k = k or similarity.members.shape[1]
-        gain = _leading(centred, similarity, degree, has_edges, k)
+        gain = _leading(
+            centred,
+            similarity,
+            degree,
+            has_edges,
+            k,
+        )
         # ξ₁ itself leaves the square of rounding noise
         flat = flat | (gain <= FLAT * FLAT * energy)
         return np.where(flat, 0.0, gain / np.where(flat, 1.0, energy))
@@ -181,7 +190,14 @@ def _smallest(adjacency: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray
         operator = LinearOperator((m, m), matvec=lambda v: adjacency @ v, dtype=np.float64)
         start = 1 + 0.5 * np.cos(np.arange(m))  # fixed, so that one input has one answer
         ncv = min(m, max(4 * count, 64))
-        beta, vectors = eigsh(operator, k=count, which="LA", v0=start, ncv=ncv, tol=0)
+        beta, vectors = eigsh(
+            operator,
+            k=count,
+            which="LA",
+            v0=start,
+            ncv=ncv,
+            tol=0,
+        )
         order = np.argsort(beta)
         beta = beta[order]
         vectors = vectors[:, order]

@@ -54,7 +54,12 @@ def kernel(squares: np.ndarray, product: np.ndarray | float) -> np.ndarray:
     return np.exp(-np.divide(squares, product, out=ratio, where=product > 0))
 
 
-def symmetric_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_matrix:
+def symmetric_edges(
+    i: np.ndarray,
+    j: np.ndarray,
+    values: np.ndarray,
+    n: int,
+) -> sp.csr_matrix:
     """Return the symmetric matrix (n, n) of directed edges i → j.
 
     It has an edge if either end lists the other."""
@@ -78,7 +83,10 @@ def transitions(T: Matrix) -> Matrix:
 
 
 def sampled_visits(
-    P: Matrix, steps: int, walk: str, uniform: Callable[[int], np.ndarray]
+    P: Matrix,
+    steps: int,
+    walk: str,
+    uniform: Callable[[int], np.ndarray],
 ) -> sp.csr_matrix:
     """Return C, the visits of sampled walks from every row.
 

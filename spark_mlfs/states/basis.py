@@ -34,7 +34,12 @@ HEADROOM = 4  # bits between a feature's range in the first rows and the ends of
 FREE_BITS = 10  # the same of a feature whose range is not known yet
 PAIRS_OPTION = "pairs of"  # the option that names the features whose pairs are counted
 FEATURE_ARRAYS = ("low", "high", "binary", "centre", "reach")
-ABSENT_FEATURE = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # facts of one that is 0
+ABSENT_FEATURE = {
+    "low": 0.0,
+    "high": 0.0,
+    "binary": True,
+    "stored": 0,
+}  # facts of one that is 0
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,15 @@ class Basis:
         features = list(rows.feature_names)
         labels = list(rows.label_names)
         arrays = (low, high, binary, centre, reach)
-        return Basis(features, labels, *arrays, profile.sparse, thin, options, edges)
+        return Basis(
+            features,
+            labels,
+            *arrays,
+            profile.sparse,
+            thin,
+            options,
+            edges,
+        )
 
     def arrays(self) -> State:
         """Return what is known of each feature, by name."""
@@ -168,7 +181,15 @@ class Basis:
         high = _of_features(features, self.high, new=1.0)
         binary = _of_features(features, self.binary, new=True)
         return Coding(
-            num_bins, binning, features, low, high, binary, edges, self.thin, clipped=True
+            num_bins,
+            binning,
+            features,
+            low,
+            high,
+            binary,
+            edges,
+            self.thin,
+            clipped=True,
         )
 
     def grid(self, profile: Profile) -> Profile:
@@ -317,7 +338,13 @@ class RowLayout:
         """Return the profile of the rows as they are laid out."""
         partitions = max(1, profile.partitions)
         profile = replace(profile, declared_num_labels=0, content_ids=False, partitions=partitions)
-        return laid_out(profile, self.columns, self.d, self.labels, self.q)
+        return laid_out(
+            profile,
+            self.columns,
+            self.d,
+            self.labels,
+            self.q,
+        )
 
 
 def _check_dense_features(basis: Basis, names: Sequence[str], new: list[str]) -> None:
@@ -336,7 +363,13 @@ def _check_dense_features(basis: Basis, names: Sequence[str], new: list[str]) ->
     )
 
 
-def laid_out(profile: Profile, columns: np.ndarray, d: int, labels: np.ndarray, q: int) -> Profile:
+def laid_out(
+    profile: Profile,
+    columns: np.ndarray,
+    d: int,
+    labels: np.ndarray,
+    q: int,
+) -> Profile:
     """Return the profile with its features at `columns` of d, its labels at `labels` of q.
 
     The other features and labels are 0."""
@@ -350,7 +383,12 @@ def laid_out(profile: Profile, columns: np.ndarray, d: int, labels: np.ndarray, 
     return out
 
 
-def _scattered(values: np.ndarray, positions: np.ndarray, size: int, empty: Any) -> np.ndarray:
+def _scattered(
+    values: np.ndarray,
+    positions: np.ndarray,
+    size: int,
+    empty: Any,
+) -> np.ndarray:
     """Return (size,) with the values at their positions; no values where there are none."""
     if not len(values):
         return values

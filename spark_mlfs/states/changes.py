@@ -50,7 +50,10 @@ class Change:
 
 
 def change(
-    before: Window, after: Window, progress: Progress | None = None, **settings: Any
+    before: Window,
+    after: Window,
+    progress: Progress | None = None,
+    **settings: Any,
 ) -> Change:
     """Compare two windows; `settings` are those of `select.rules.DRIFT`.
 
@@ -99,7 +102,14 @@ def change(
     pairs = _changed_pairs(candidates, changed, tested, fdr)
     pairs["feature"] = names[pairs["feature"]]
     pairs["label"] = labels[pairs["label"]]
-    return Change(before.name, after.name, features, pairs, _label_shares(windows), facts)
+    return Change(
+        before.name,
+        after.name,
+        features,
+        pairs,
+        _label_shares(windows),
+        facts,
+    )
 
 
 def _test_features(
@@ -129,7 +139,15 @@ def _test_features(
             columns["shift_p_value"][chunk] = drift.shift_tests(before.rows, after.rows)
             known = (before.known, after.known)
             tests = drift.relation_tests(known, (before.positive, after.positive))
-            pairs.append(_test_relations(windows, chunk, tests, settings, columns))
+            pairs.append(
+                _test_relations(
+                    windows,
+                    chunk,
+                    tests,
+                    settings,
+                    columns,
+                )
+            )
     return columns, pd.concat(pairs) if pairs else pd.DataFrame()
 
 
@@ -168,7 +186,10 @@ def _test_relations(
 
 
 def _changed_pairs(
-    pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float
+    pairs: pd.DataFrame,
+    changed: np.ndarray,
+    tested: np.ndarray,
+    level: float,
 ) -> pd.DataFrame:
     """Return the pairs of changed features whose label passes among the labels of its feature.
 
@@ -269,7 +290,11 @@ class Drift:
     def facts(self) -> dict[str, Any]:
         """What a manifest has of the run."""
         changes = [
-            {"before": change.before, "after": change.after, **change.facts}
+            {
+                "before": change.before,
+                "after": change.after,
+                **change.facts,
+            }
             for change in self.changes
         ]
         return {
@@ -317,15 +342,28 @@ def compare_windows(
         for window, rows in zip(windows, ranked_rows, strict=True)
     ]
     stability = _stability(names, earlier, [list(ranking["name"]) for ranking in rankings])
-    return Drift(names, changes, rankings, stability, method)
+    return Drift(
+        names,
+        changes,
+        rankings,
+        stability,
+        method,
+    )
 
 
 def _ranking(
-    rows: Dataset, request: Request, budgets: Budgets, progress: Progress | None
+    rows: Dataset,
+    request: Request,
+    budgets: Budgets,
+    progress: Progress | None,
 ) -> pd.DataFrame:
     """Return the ranking of the rows of a window."""
     (result,) = rank(
-        rows, [request], progress=progress, driver_bytes=budgets.driver, worker_bytes=budgets.worker
+        rows,
+        [request],
+        progress=progress,
+        driver_bytes=budgets.driver,
+        worker_bytes=budgets.worker,
     )
     if not (isinstance(rows, StateRows) and of_pairs([request])):
         return result.ranking
@@ -372,7 +410,10 @@ def settings_by_codes(
 
 
 def compare(
-    *states: States, names: Sequence[str] | None = None, method: str = DRIFT_METHOD, **settings: Any
+    *states: States,
+    names: Sequence[str] | None = None,
+    method: str = DRIFT_METHOD,
+    **settings: Any,
 ) -> Drift:
     """Return what changed between states, each of a time, on the counts that they hold.
 

@@ -97,14 +97,43 @@ def collect(
 
         row_id = ID if ID in data.columns else None
         columns = (FEATURES, labels or LABELS, row_id)
-        rows: Dataset = pack(data, *columns, weight=sample_weight, grades=grades, partial_rows=True)
+        rows: Dataset = pack(
+            data,
+            *columns,
+            weight=sample_weight,
+            grades=grades,
+            partial_rows=True,
+        )
         budgets = Budgets()
     else:
         refuse_mean(missing)
-        rows, _ = pack_arrays(data, labels, sample_weight, grades, None, missing, partial_rows=True)
+        rows, _ = pack_arrays(
+            data,
+            labels,
+            sample_weight,
+            grades,
+            None,
+            missing,
+            partial_rows=True,
+        )
     with rows:
-        part = CollectedPart(name, now(), "", [], [], rows.profile)
-        return collected(rows, needs, like, part, reading, budgets, pairs_of)
+        part = CollectedPart(
+            name,
+            now(),
+            "",
+            [],
+            [],
+            rows.profile,
+        )
+        return collected(
+            rows,
+            needs,
+            like,
+            part,
+            reading,
+            budgets,
+            pairs_of,
+        )
 
 
 def refuse_mean(missing: Any) -> None:
@@ -155,7 +184,13 @@ def collected(
             coding = basis.coding(np.arange(len(basis.features)), *bins_of(paired[0]))
             most = np.sort(coding.bins)[-count:]  # whichever features will be the best
             bins = coding.bins[basis.paired] if len(basis.paired) else most
-            check_bytes(paired, bins, coding, profile, *engine.state_budget)
+            check_bytes(
+                paired,
+                bins,
+                coding,
+                profile,
+                *engine.state_budget,
+            )
         if profile.has_unknown:
             part = replace(part, known=engine.run(KnownRows())[0])
         sums = _sums(engine, basis, unpaired, profile)
@@ -209,7 +244,10 @@ def _best_by_mim(states: States, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _number_of_paired(
-    paired: Sequence[str], needs: Sequence[Need], first_basis: Basis | None, pairs_of: int | None
+    paired: Sequence[str],
+    needs: Sequence[Need],
+    first_basis: Basis | None,
+    pairs_of: int | None,
 ) -> int:
     """Return how many features have their pairs counted.
 
@@ -289,7 +327,12 @@ def _check_like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) 
 # ---- sums ----
 
 
-def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], profile: Profile) -> dict[str, State]:
+def _sums(
+    engine: Engine,
+    basis: Basis,
+    kinds: Sequence[str],
+    profile: Profile,
+) -> dict[str, State]:
     """Return the sums of these kinds as they are kept.
 
     With them in how many rows features are outside the edges, if some are."""
@@ -319,7 +362,12 @@ def _labelsets(engine: Engine) -> Labelsets:
     return Labelsets(no_hash, no_rows, np.zeros(2, np.int64), sets.indices)
 
 
-def _statistic_of(kind: str, basis: Basis, profile: Profile, sets: Labelsets | None) -> Statistic:
+def _statistic_of(
+    kind: str,
+    basis: Basis,
+    profile: Profile,
+    sets: Labelsets | None,
+) -> Statistic:
     """Return the statistic whose state a kind keeps; `sets` are those of counts by labelset."""
     name = name_of(kind)
     by = "grades" if profile.graded else "labels"
@@ -359,7 +407,12 @@ def _out_of_range(basis: Basis, profile: Profile) -> OutOfRangeCounts | None:
     return OutOfRangeCounts(low, high, known & coding.binary)
 
 
-def _as_held(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
+def _as_held(
+    kind: str,
+    raw: State,
+    q: int,
+    sets: Labelsets | None,
+) -> State:
     """Return the state of a statistic as its kind is kept.
 
     `sets` are the labelsets that were counted beforehand."""
@@ -385,7 +438,10 @@ def _as_held(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
 
 @contextmanager
 def _engine_of(
-    rows: Dataset, layout: RowLayout, profile: Profile, budgets: Budgets
+    rows: Dataset,
+    layout: RowLayout,
+    profile: Profile,
+    budgets: Budgets,
 ) -> Iterator[Engine]:
     """Yield an engine over the rows as the basis has them; its memory is given back in the end."""
     if isinstance(rows, InMemoryDataset):
@@ -398,7 +454,13 @@ def _engine_of(
 
     assert isinstance(rows, Packed)
     frame = rows.blocks().mapInArrow(layout.batches, "block binary")
-    fitted = replace(rows, frame=frame, profile=profile, persisted=persist(frame), memo=[])
+    fitted = replace(
+        rows,
+        frame=frame,
+        profile=profile,
+        persisted=persist(frame),
+        memo=[],
+    )
     with fitted, SparkEngine(fitted, budgets) as engine:
         yield engine
 
@@ -411,7 +473,15 @@ def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dic
     profile = rows.profile
     d = profile.d
     q = profile.q
-    unchanged = RowLayout(np.arange(d), np.arange(q), d, q, d, True, False)
+    unchanged = RowLayout(
+        np.arange(d),
+        np.arange(q),
+        d,
+        q,
+        d,
+        True,
+        False,
+    )
     constant = profile.low == profile.high
     value = profile.low[constant]  # its codes: below, it, above
     constant_edges = np.stack([np.nextafter(value, -np.inf), value], axis=1)

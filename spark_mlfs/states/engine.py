@@ -225,7 +225,11 @@ class StateEngine(Engine):
         return out | {"count": totals << GRADE_BITS if self.profile.graded else totals}
 
     def _by_labelset(
-        self, statistic: GroupMoments, sums: State, state: State, grid: Profile
+        self,
+        statistic: GroupMoments,
+        sums: State,
+        state: State,
+        grid: Profile,
     ) -> Any:
         order = self._order(state)
         sums = {name: value[:, order] for name, value in sums.items()}

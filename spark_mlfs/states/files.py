@@ -260,7 +260,13 @@ def _read_basis(path: str, manifest: dict[str, Any]) -> Basis:
 def _read_part(row: dict[str, Any]) -> CollectedPart:
     facts = {name: value for name, value in decode(row["profile"]).items() if name in RULES}
     known = None if row["known"] is None else decode(row["known"])
-    return CollectedPart(**{**row, "profile": Profile(**facts), "known": known})
+    return CollectedPart(
+        **{
+            **row,
+            "profile": Profile(**facts),
+            "known": known,
+        }
+    )
 
 
 class StoredSums(LazySums):
@@ -295,7 +301,13 @@ class StoredSums(LazySums):
         of_features = pieces[0] if len(pieces) == 1 else paste(pieces)
         return decode(cells[-1]) | of_features
 
-    def _decoded(self, kind: str, start: int, first: int, last: int) -> State:
+    def _decoded(
+        self,
+        kind: str,
+        start: int,
+        first: int,
+        last: int,
+    ) -> State:
         """Return the sums of the features first..last from the range that begins at `start`."""
         slices = self._states.row_slices(kind, first, last, start)
 

@@ -42,7 +42,12 @@ KINDS: dict[str, tuple[str, dict[str, str]]] = {  # in words; the axes of its ar
     "plain pairs": ("counts of pairs of features", {"joint": ".."}),
     "label pairs": (
         "counts of pairs of labels by feature",
-        {"both": ".L", "single": ".k", "allboth": "L", "allsingle": "k"},
+        {
+            "both": ".L",
+            "single": ".k",
+            "allboth": "L",
+            "allsingle": "k",
+        },
     ),
 }
 PAIR_KINDS = ("pairs", "plain pairs", "label pairs")

@@ -36,7 +36,12 @@ PAIRED: dict[str, tuple[str, ...]] = {  # what is counted of pairs of the best f
 }
 BINS = NUM_BINS, BINNING
 # parameters that decide which sums a method takes, and their defaults
-DECIDING = {"label_coding": "br", "relevance": "mi", "redundancy": "mi", "folds": 5}
+DECIDING = {
+    "label_coding": "br",
+    "relevance": "mi",
+    "redundancy": "mi",
+    "folds": 5,
+}
 PAIRS_OF = Parameter("pairs_of", 500, Integer(2), "how many features have their pairs counted")
 FORS = (*ADDITIVE, *PAIRED, *TESTS, "stability", LOSS, "all-additive")
 
@@ -85,7 +90,13 @@ def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
     mixed = (checked.get("relevance"), checked.get("redundancy")) == ("mi", "correlation")
     unlabelled = name == "csfs" or mixed
     graded = entry.takes_grades(checked)
-    return Need(name, kinds, entry.weighted, graded, unlabelled=unlabelled)
+    return Need(
+        name,
+        kinds,
+        entry.weighted,
+        graded,
+        unlabelled=unlabelled,
+    )
 
 
 def _need_of_rule(name: str, settings: Mapping[str, Any]) -> Need:

@@ -45,7 +45,12 @@ def _label_pairs_of(coding: Coding, profile: Profile) -> list[Statistic]:
     return [TwoWay(coding, target) for target in (LabelPairs(labels), SomeLabels(labels, True))]
 
 
-def pair_bytes(kind: str, bins: np.ndarray, coding: Coding, profile: Profile) -> int:
+def pair_bytes(
+    kind: str,
+    bins: np.ndarray,
+    coding: Coding,
+    profile: Profile,
+) -> int:
     """Return the most bytes that the sums of a kind of pairs take, of features with these `bins`.
 
     Of S = Σ (bins − 1) slots S(S + 1)/2 counts for each group, 8 bytes each; where rows are sparse
@@ -65,7 +70,12 @@ def pair_bytes(kind: str, bins: np.ndarray, coding: Coding, profile: Profile) ->
 
 
 def check_bytes(
-    kinds: Sequence[str], bins: np.ndarray, coding: Coding, profile: Profile, budget: int, name: str
+    kinds: Sequence[str],
+    bins: np.ndarray,
+    coding: Coding,
+    profile: Profile,
+    budget: int,
+    name: str,
 ) -> None:
     """Raise `BudgetError` for pairs that may take more than the `budget` of this `name`.
 
@@ -79,7 +89,12 @@ def check_bytes(
     must_fit(size, budget, name, needs, f"lower {remedy}")
 
 
-def pair_sums(engine: Engine, kind: str, coding: Coding, budget: int) -> State:
+def pair_sums(
+    engine: Engine,
+    kind: str,
+    coding: Coding,
+    budget: int,
+) -> State:
     """Return the sums of a kind of pairs, of the features of an engine and a `coding`."""
     profile = engine.profile
     if name_of(kind) == "label pairs":

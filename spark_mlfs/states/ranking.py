@@ -44,13 +44,22 @@ def rank(
     merged = states if isinstance(states, States) else merge(*states)
     if method in EXTRACTING:
         return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
-    request, settings = request_and_settings(method, k, method_params, parameters, ON_SUMS)
+    request, settings = request_and_settings(
+        method,
+        k,
+        method_params,
+        parameters,
+        ON_SUMS,
+    )
     rows = merged.dataset(requests=[request])
     return selected(rows, request, settings["memory_bytes"]).kept.reset_index(drop=True)
 
 
 def _by_projection(
-    states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]
+    states: States,
+    name: str,
+    k: int | str | None,
+    parameters: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Return the ranking by an extractor, which takes the second moments."""
     extractor = EXTRACTORS.create(name)
@@ -62,5 +71,11 @@ def _by_projection(
     order, values = complete(learned["scores"], learned["varying"], rows.profile.d)
     names = [rows.feature_names[f] for f in order]
     ranks = np.arange(1, len(order) + 1)
-    out = pd.DataFrame({"rank": ranks, "index": order, "name": names})
+    out = pd.DataFrame(
+        {
+            "rank": ranks,
+            "index": order,
+            "name": names,
+        }
+    )
     return out.assign(score=values[order], relevance=values[order]).iloc[: K.accept(k)]

@@ -150,7 +150,13 @@ class States:
         profile = replace(part.profile, **facts)
         features = self._positions("features", part.features)
         labels = self._positions("labels", part.labels)
-        return laid_out(profile, features, len(self.features), labels, len(self.labels))
+        return laid_out(
+            profile,
+            features,
+            len(self.features),
+            labels,
+            len(self.labels),
+        )
 
     # ---- sums, by feature ----
 
@@ -163,13 +169,25 @@ class States:
         for request in requests:
             check_available(self.sums, self.has_unknown, request)
         profile = self.basis.frozen(self.profile)
-        out = StateRows(profile, self.features, self.labels, True, states=self)
+        out = StateRows(
+            profile,
+            self.features,
+            self.labels,
+            True,
+            states=self,
+        )
         check_and_name(out, "the states", "the states", partial)
         if of_pairs(requests):
             out.profile = out.profile.only(np.intersect1d(out.profile.varying, self.basis.paired))
         return out
 
-    def row_slices(self, kind: str, first: int, last: int, start: int = 0) -> dict[str, slice]:
+    def row_slices(
+        self,
+        kind: str,
+        first: int,
+        last: int,
+        start: int = 0,
+    ) -> dict[str, slice]:
         """Return which rows the features first..last have in the arrays of a kind.
 
         By the letter of their first axis; the arrays begin with the feature `start`."""
@@ -378,15 +396,32 @@ class StateSum(LazySums):
         places = []
         signs = []
         for states, own_places, sign in self._terms_of(kind):
-            part, range_places = self._range_of(states, own_places, kind, first, last)
+            part, range_places = self._range_of(
+                states,
+                own_places,
+                kind,
+                first,
+                last,
+            )
             parts.append(part)
             places.append(range_places)
             signs.append(sign)
         graded = bool(self.total.basis.options.get("graded"))
-        return added(kind, parts, places, signs, graded)
+        return added(
+            kind,
+            parts,
+            places,
+            signs,
+            graded,
+        )
 
     def _range_of(
-        self, states: States, places: Places, kind: str, first: int, last: int
+        self,
+        states: States,
+        places: Places,
+        kind: str,
+        first: int,
+        last: int,
     ) -> tuple[State, Places]:
         """Return the sums that states have of the features first..last of all, and their places.
 
@@ -403,7 +438,12 @@ class StateSum(LazySums):
         return shifted_up(sums, states.exponent - self.total.exponent), range_places
 
 
-def _restricted(total: States, left: States, kind: str, state: State) -> State:
+def _restricted(
+    total: States,
+    left: States,
+    kind: str,
+    state: State,
+) -> State:
     """Return the sums of the features and labels that the parts which are `left` still name."""
     places = left.places_in(total, kind)
     out: State = {}
@@ -420,7 +460,12 @@ def _restricted(total: States, left: States, kind: str, state: State) -> State:
 def described_parts(states: States) -> list[dict[str, Any]]:
     """Return the parts as a manifest has them, one after the other."""
     return [
-        {"name": p.name, "time": p.time, "source": p.source, "rows": p.profile.n}
+        {
+            "name": p.name,
+            "time": p.time,
+            "source": p.source,
+            "rows": p.profile.n,
+        }
         for p in states.parts
     ]
 

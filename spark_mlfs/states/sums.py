@@ -156,7 +156,11 @@ def hashes_of(sets: sp.csr_matrix, graded: bool) -> np.ndarray:
 
 
 def added(
-    kind: str, states: Sequence[State], places: Sequence[Places], signs: Sequence[int], graded: bool
+    kind: str,
+    states: Sequence[State],
+    places: Sequence[Places],
+    signs: Sequence[int],
+    graded: bool,
 ) -> State:
     """Return the sum of states of a kind, placed where `places` has their entries.
 
@@ -262,7 +266,13 @@ def _sparse_sum(
     step = max(1, RANGE // max(1, shape[1]))
 
     def of_range(first: int) -> tuple[np.ndarray, ...]:
-        return _dense_sum(terms, first, min(shape[0], first + step), shape[1], dtype)
+        return _dense_sum(
+            terms,
+            first,
+            min(shape[0], first + step),
+            shape[1],
+            dtype,
+        )
 
     room = min(stored, cells)  # pages that are not written take no memory
     index_dtype = np.int32 if room < 1 << 31 else np.int64
@@ -288,7 +298,11 @@ def _largest(table: sp.csr_matrix) -> int:
 
 
 def _dense_sum(
-    terms: Sequence[tuple[sp.csr_matrix, int]], first: int, last: int, width: int, dtype: Any
+    terms: Sequence[tuple[sp.csr_matrix, int]],
+    first: int,
+    last: int,
+    width: int,
+    dtype: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return entries, columns, and entries a row of the sum of the rows first..last of tables."""
     starts = np.arange(0, (last - first) * width, width, dtype=np.int32)
@@ -326,7 +340,12 @@ def counts_less(state: State) -> bool:
     return False
 
 
-def group_places(labels: np.ndarray, q: int, before: bool, after: bool) -> Axis:
+def group_places(
+    labels: np.ndarray,
+    q: int,
+    before: bool,
+    after: bool,
+) -> Axis:
     """Return where the groups of `DeclaredLabels` go, the labels being at `labels` of q.
 
     Whether some labels are unknown `before`, and `after`."""

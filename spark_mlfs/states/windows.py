@@ -176,12 +176,24 @@ class WindowPair:
         for first in range(0, len(features), step):
             chunk = features[first : first + step]
             dense = [
-                self._dense(side, chunk, present[side], counted[side], width) for side in range(2)
+                self._dense(
+                    side,
+                    chunk,
+                    present[side],
+                    counted[side],
+                    width,
+                )
+                for side in range(2)
             ]
             yield chunk, dense
 
     def _dense(
-        self, side: int, chunk: np.ndarray, present: np.ndarray, counts: Counts | None, width: int
+        self,
+        side: int,
+        chunk: np.ndarray,
+        present: np.ndarray,
+        counts: Counts | None,
+        width: int,
     ) -> DenseCounts:
         """Return the counts of the features of a chunk in one of the windows.
 

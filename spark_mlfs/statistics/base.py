@@ -204,7 +204,13 @@ class FeatureShardedStatistic(Statistic):
         """Yield the states of the blocks' rows, one range of features after the other."""
         raise NotImplementedError
 
-    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(
+        self,
+        state: State,
+        first: int,
+        last: int,
+        profile: Profile,
+    ) -> np.ndarray:
         """Return the numbers of the features first..last, (k, last - first).
 
         From the complete state of this range."""
@@ -248,14 +254,23 @@ class PerFeatureStatistic(Statistic):
 
     @staticmethod
     def shards(
-        parts: Sequence[Any], blocks: list[Any], profile: Profile, edges: np.ndarray
+        parts: Sequence[Any],
+        blocks: list[Any],
+        profile: Profile,
+        edges: np.ndarray,
     ) -> Iterator[list[State]]:
         """Yield the states of some statistics of this class, one range of features after the other.
 
         Of the blocks' rows."""
         raise NotImplementedError
 
-    def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> Any:
+    def finish_shard(
+        self,
+        state: State,
+        first: int,
+        last: int,
+        profile: Profile,
+    ) -> Any:
         """Return the result of the features first..last, from the state of this range."""
         raise NotImplementedError
 
@@ -345,7 +360,13 @@ class FeatureNumbers(FeatureShardedStatistic):
         sides = zip(self.parts, self._by_part(left), self._by_part(right), strict=True)
         return self._joined(part.merge(a, b) for part, a, b in sides)
 
-    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(
+        self,
+        state: State,
+        first: int,
+        last: int,
+        profile: Profile,
+    ) -> np.ndarray:
         pairs = zip(self.parts, self._by_part(state), strict=True)
         results = [part.finish_shard(shard, first, last, profile) for part, shard in pairs]
         return self.reduced(results)

@@ -128,7 +128,11 @@ class Counts:
             first = last
 
     def _stored_piece(
-        self, first: int, last: int, slots: slice, labels: bool
+        self,
+        first: int,
+        last: int,
+        slots: slice,
+        labels: bool,
     ) -> sparse_counts.StoredCounts:
         """Return the stored counts of the features at first..last, which have these `slots`."""
         indptr = self.table.indptr[slots.start : slots.stop + 1]
@@ -149,7 +153,14 @@ class Counts:
             slot = slot[has_label]
         else:
             np.add.at(rows, slot, count)
-        return sparse_counts.StoredCounts(last - first, count, group, slot, feature_of_slot, rows)
+        return sparse_counts.StoredCounts(
+            last - first,
+            count,
+            group,
+            slot,
+            feature_of_slot,
+            rows,
+        )
 
     def chunks(self, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield (place among these features, dense counts) of some MB each.
@@ -166,7 +177,13 @@ class Counts:
         if not sp.issparse(self.table):
             return self.table[:, :, 0]
         table = self.table[[0]].tocsc()
-        group = Counts(self.coding, self.totals[:1], table, self.first, self.last)
+        group = Counts(
+            self.coding,
+            self.totals[:1],
+            table,
+            self.first,
+            self.last,
+        )
         return group.dense(self.first, self.last)[:, :, 0]
 
     def commonest(self) -> np.ndarray:
@@ -181,7 +198,11 @@ class Counts:
 
 
 def table_bytes(
-    coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None
+    coding: Coding,
+    target: Target,
+    profile: Profile,
+    first: int = 0,
+    last: int | None = None,
 ) -> int:
     """Return the most bytes of the counts of the features first..last, with the groups' totals.
 
@@ -227,11 +248,27 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         rows, groups = groups_of(block, self.target)
         totals = rows_by_group(rows, groups, size, mass)
         if block.onehot is not None:
-            return {"table": count_sparse(block.onehot, rows, groups, size, mass), "totals": totals}
+            return {
+                "table": count_sparse(
+                    block.onehot,
+                    rows,
+                    groups,
+                    size,
+                    mass,
+                ),
+                "totals": totals,
+            }
         assert block.codes is not None
         packed = (block.codes, coding.width, coding.per_byte)
         features = (0, len(coding.features))
-        table = count_dense(*packed, rows, groups, size, features, mass)
+        table = count_dense(
+            *packed,
+            rows,
+            groups,
+            size,
+            features,
+            mass,
+        )
         return {"table": table, "totals": totals}
 
     def finish(self, state: State, profile: Profile) -> Counts:
@@ -259,12 +296,21 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         total_bytes = 12 if profile.total < 1 << 31 else 16
         totals = total_bytes * min(self.target.size, profile.n * groups_a_row) + 16
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
-        table = table_bytes(self.coding, self.target, profile, first, last)
+        table = table_bytes(
+            self.coding,
+            self.target,
+            profile,
+            first,
+            last,
+        )
         return table + 8 * slots + totals + envelope(7)
 
     @staticmethod
     def shards(
-        parts: Sequence[TwoWay], blocks: list[CodedBlock], profile: Profile, edges: np.ndarray
+        parts: Sequence[TwoWay],
+        blocks: list[CodedBlock],
+        profile: Profile,
+        edges: np.ndarray,
     ) -> Iterator[list[State]]:
         mass = None
         if profile.weighted:
@@ -277,17 +323,35 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
                 total = rows_by_group(rows, groups, target.size, mass)
                 own_totals["totals"] = sp.csr_matrix(total)
             totals.append(own_totals)
-        for tables in range_tables(blocks, parts[0].coding, groupings, edges, mass):
+        for tables in range_tables(
+            blocks,
+            parts[0].coding,
+            groupings,
+            edges,
+            mass,
+        ):
             pairs = zip(tables, totals, strict=True)
             yield [{"table": table, **own_totals} for table, own_totals in pairs]
 
-    def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> Counts:
+    def finish_shard(
+        self,
+        state: State,
+        first: int,
+        last: int,
+        profile: Profile,
+    ) -> Counts:
         table = state["table"]
         table = table.T if sp.issparse(table) else table
         totals = self.target.totals(profile)
         if totals is None:
             totals = state["totals"].toarray()[0].astype(np.int64)
-        return Counts(self.coding, totals, table, first, last)
+        return Counts(
+            self.coding,
+            totals,
+            table,
+            first,
+            last,
+        )
 
 
 def _grouping(blocks: list[CodedBlock], target: Target) -> Grouping:
@@ -310,8 +374,20 @@ def range_tables(
     A table is (features, width, size), or CSR (slots, size)."""
     ranges = itertools.pairwise(edges.tolist())
     if coding.sparse:
-        return _sparse_tables(blocks, coding, groupings, ranges, mass)
-    return _dense_tables(blocks, coding, groupings, ranges, mass)
+        return _sparse_tables(
+            blocks,
+            coding,
+            groupings,
+            ranges,
+            mass,
+        )
+    return _dense_tables(
+        blocks,
+        coding,
+        groupings,
+        ranges,
+        mass,
+    )
 
 
 def _dense_tables(
@@ -328,7 +404,14 @@ def _dense_tables(
     packed = (codes, coding.width, coding.per_byte)
     for features in ranges:
         yield [
-            count_dense(*packed, rows, groups, target.size, features, mass)
+            count_dense(
+                *packed,
+                rows,
+                groups,
+                target.size,
+                features,
+                mass,
+            )
             for rows, groups, target in groupings
         ]
 
@@ -350,10 +433,27 @@ def _sparse_tables(
             rows = rows[in_label]
             groups = groups[in_label] - 1
             size -= 1
-        memberships.append((members(rows, groups, n, size, mass), target.has_everyone))
+        memberships.append(
+            (
+                members(
+                    rows,
+                    groups,
+                    n,
+                    size,
+                    mass,
+                ),
+                target.has_everyone,
+            )
+        )
     for first, last in ranges:
         slots = (int(coding.offsets[first]), int(coding.offsets[last]))
         yield [
-            count_slots(columns, *slots, member, has_everyone, mass)
+            count_slots(
+                columns,
+                *slots,
+                member,
+                has_everyone,
+                mass,
+            )
             for member, has_everyone in memberships
         ]

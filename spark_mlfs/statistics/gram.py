@@ -70,7 +70,12 @@ def exact_statistics(
     return about_centres(sums, profile, centre)
 
 
-def sums_of(state: State, profile: Profile, prefix: str, q: int) -> dict[str, np.ndarray]:
+def sums_of(
+    state: State,
+    profile: Profile,
+    prefix: str,
+    q: int,
+) -> dict[str, np.ndarray]:
     """Return n, sum_x, sum_y, xx, xy, yy of a group of rows.
 
     Of the features about their provisional centre and `q` columns of labels as they are."""
@@ -100,7 +105,16 @@ def about_centres(
     yy = sums["yy"] - across - across.T + n * np.outer(centre, centre)
     centres = (provisional_centre(profile), centre)
     ends = (profile.low[v], profile.high[v])
-    return GramStatistics(n, sum_x, sum_y - n * centre, sums["xx"], xy, yy, *centres, *ends)
+    return GramStatistics(
+        n,
+        sum_x,
+        sum_y - n * centre,
+        sums["xx"],
+        xy,
+        yy,
+        *centres,
+        *ends,
+    )
 
 
 @dataclass
@@ -194,7 +208,13 @@ class Gram(ExactSums):
         return self.sketch or profile.q
 
     def _statistics(self, state: State, profile: Profile, prefix: str) -> GramStatistics:
-        return exact_statistics(state, profile, prefix, self.outputs(profile), bool(self.sketch))
+        return exact_statistics(
+            state,
+            profile,
+            prefix,
+            self.outputs(profile),
+            bool(self.sketch),
+        )
 
     def finish(self, state: State, profile: Profile) -> GramStatistics | dict[int, GramStatistics]:
         if self.blocks == 1:
@@ -349,13 +369,25 @@ class SingleFeatureObjective(Reduction):
         return self._scores(total, square, np.stack(np.divmod(pairs, q)), by_pair)
 
     def _scores(
-        self, total: np.ndarray, square: np.ndarray, pairs: np.ndarray, by_pair: np.ndarray
+        self,
+        total: np.ndarray,
+        square: np.ndarray,
+        pairs: np.ndarray,
+        by_pair: np.ndarray,
     ) -> np.ndarray:
         """Return J of features from sums by fold: of all rows, and of `pairs` with a label."""
         total = self._in_rows(total)
         square = self._in_rows(square)
         by_pair = self._in_rows(by_pair)
-        return scores_alone(self.base, self.weights, self.penalty, total, square, pairs, by_pair)
+        return scores_alone(
+            self.base,
+            self.weights,
+            self.penalty,
+            total,
+            square,
+            pairs,
+            by_pair,
+        )
 
     def _in_rows(self, sums: np.ndarray) -> np.ndarray:
         return sums.take(self.base.folds, axis=1) * self.unit

@@ -66,7 +66,13 @@ class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
         cell, _ = numbered(cells[informative])
         rows, groups = groups_of(part, self.target)
         by_label = isinstance(self.target, Labels)
-        pairs = CellPairs.of(cell, rows, groups, by_label, part.masses(profile))
+        pairs = CellPairs.of(
+            cell,
+            rows,
+            groups,
+            by_label,
+            part.masses(profile),
+        )
         if part.onehot is not None:
             return {"sums": sparse_cell_information(part.onehot, coding.bins, pairs, self.logs)}
         assert part.codes is not None
@@ -106,7 +112,10 @@ class JointCells(Target, asked_once=True):
 
 
 def cell_counts(
-    coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
+    coding: Coding,
+    target: Target,
+    selected: tuple[int, ...],
+    logs: CountLogs,
 ) -> FeatureNumbers:
     """Return the statistic of I(f; target | X_S), (1, v), while the joint cells are few.
 
@@ -185,7 +194,11 @@ class JointCounts(Statistic, divisible=False, weighted=True):
                 yield out
 
     def _add_stored(
-        self, out: np.ndarray, stored: sp.csc_matrix, f: int, hash_of_code: np.ndarray
+        self,
+        out: np.ndarray,
+        stored: sp.csc_matrix,
+        f: int,
+        hash_of_code: np.ndarray,
     ) -> None:
         """Add the hashes of a feature's codes to the rows that store them."""
         codes = np.delete(np.arange(self.coding.bins[f]), self.coding.zero[f])

@@ -67,7 +67,11 @@ class LabelsetCounts(
         values = block.grade_units() if by_grades else np.ones(len(block.label_indices), np.int64)
         cells = (values, block.label_indices, block.label_indptr)
         sets = sp.csr_matrix(cells, shape=(block.n, profile.q))[rows[first]]
-        return {"hashes": distinct, "counts": counts, **self._labels_of(sets)}
+        return {
+            "hashes": distinct,
+            "counts": counts,
+            **self._labels_of(sets),
+        }
 
     def _labels_of(self, sets: sp.csr_matrix) -> State:
         """Return the labels of the labelsets, with their grades where labelsets are by these."""
@@ -89,11 +93,19 @@ class LabelsetCounts(
             cells = (values, side["indices"], side["indptr"])
             sets.append(sp.csr_matrix(cells, (len(side["hashes"]), width)))
         labels = self._labels_of(sp.vstack(sets, format="csr")[first])
-        return {"hashes": distinct, "counts": total.astype(np.int64), **labels}
+        return {
+            "hashes": distinct,
+            "counts": total.astype(np.int64),
+            **labels,
+        }
 
     def finish(self, state: State, profile: Profile) -> Labelsets:
         return Labelsets(
-            state["hashes"], state["counts"], state["indptr"], state["indices"], state.get("grades")
+            state["hashes"],
+            state["counts"],
+            state["indptr"],
+            state["indices"],
+            state.get("grades"),
         )
 
     def state_bytes(self, profile: Profile) -> int:
@@ -126,7 +138,14 @@ class LabelsetSums(LabelsetCounts, quantised=True):
             member = sp.csr_matrix(cells, shape=(m, part.n))
             coarse, fine = exact.quantised(features_of(part, profile), unit)
             mass = part.masses(profile)
-            moments = exact.group_moments(coarse, fine, member, self.squares, wide, mass)
+            moments = exact.group_moments(
+                coarse,
+                fine,
+                member,
+                self.squares,
+                wide,
+                mass,
+            )
             sums = exact.add(sums, moments)
         return state | sums
 

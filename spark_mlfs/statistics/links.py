@@ -74,7 +74,10 @@ class LinkInformation(Reduction):
 
 
 def linked_information(
-    logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts
+    logs: info.CountLogs,
+    target: Target,
+    counts: Counts,
+    two_way: Counts,
 ) -> np.ndarray:
     """Return the two rows of `LinkInformation` for one s, (2, counts.count).
 
@@ -92,7 +95,12 @@ def linked_information(
             weights = None if target.weights is None else np.array(target.weights)
             unknown = target.unknown(full)
             out[0, place] = info.conditional_label_information(
-                logs, full, target.q, unknown, weights, target.joint
+                logs,
+                full,
+                target.q,
+                unknown,
+                weights,
+                target.joint,
             )
         elif isinstance(target, Classes):
             out[0, place] = info.conditional_class_information(logs, full)
@@ -102,7 +110,10 @@ def linked_information(
 
 
 def stored_linked_information(
-    logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts
+    logs: info.CountLogs,
+    target: Target,
+    counts: Counts,
+    two_way: Counts,
 ) -> np.ndarray:
     """Return `linked_information` of sparse counts, to the bit; nothing is made dense.
 
@@ -121,7 +132,13 @@ def stored_linked_information(
         slot_rows = [np.asarray(table.sum(axis=1)).ravel().astype(np.int64) for table in tables]
     totals.append(of_commonest)
     for table, total in zip(tables, totals, strict=False):
-        part = Counts(counts.coding, total, table.T, counts.first, counts.last)
+        part = Counts(
+            counts.coding,
+            total,
+            table.T,
+            counts.first,
+            counts.last,
+        )
         for place, stored in part.stored(labels):
             if labels:
                 conditional[place] += sparse_counts.summed_stored_information(
@@ -146,7 +163,10 @@ def _by_code(counts: Counts, size: int) -> tuple[list[sp.csr_matrix], list[np.nd
 
 
 def _pair_information(
-    logs: info.CountLogs, counts: Counts, slot_rows: list[np.ndarray], sizes: list[int]
+    logs: info.CountLogs,
+    counts: Counts,
+    slot_rows: list[np.ndarray],
+    sizes: list[int],
 ) -> np.ndarray:
     """Return n·I(f; s) of each feature as the logs have it.
 
@@ -167,7 +187,11 @@ def _pair_information(
 
 
 def label_pair_counts(
-    coding: Coding, target: LabelPairs, unknown: bool, terms: int, correction: str = "none"
+    coding: Coding,
+    target: LabelPairs,
+    unknown: bool,
+    terms: int,
+    correction: str = "none",
 ) -> FeatureNumbers:
     """Return the statistic of `LabelPairInformation`, over rows whose labels are all known.
 
@@ -204,8 +228,20 @@ class LabelPairInformation(Reduction):
             relevance = info.label_information(logs, counts, positive.shape[2])
             a = positive[:, :, first]
             b = positive[:, :, second]
-            a_given_b = info.label_pair_information(logs, pairs, a, b, all_rows)
-            b_given_a = info.label_pair_information(logs, pairs, b, a, all_rows)
+            a_given_b = info.label_pair_information(
+                logs,
+                pairs,
+                a,
+                b,
+                all_rows,
+            )
+            b_given_a = info.label_pair_information(
+                logs,
+                pairs,
+                b,
+                a,
+                all_rows,
+            )
             out[0, place] = (relevance[:, first] - a_given_b).sum(axis=1)
             out[1, place] = (a_given_b + b_given_a).sum(axis=1)
         return out

@@ -203,7 +203,13 @@ class GroupMoments(
             times = np.ones(len(row_of))
             count = rows_by_group(row_of, groups, size, mass)
         member = sp.csr_matrix((times, (groups, row_of)), shape=(size, rows.n))
-        return {"count": count} | exact.group_moments(coarse, fine, member, wide=wide, mass=mass)
+        return {"count": count} | exact.group_moments(
+            coarse,
+            fine,
+            member,
+            wide=wide,
+            mass=mass,
+        )
 
     def _times(self, block: Block, rows: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
         """Return how often each of the `rows` of the groups counts: by its grade, and its mass."""
@@ -260,7 +266,10 @@ class GroupMoments(
 
     @staticmethod
     def shards(
-        parts: Sequence[GroupMoments], blocks: list[Block], profile: Profile, edges: np.ndarray
+        parts: Sequence[GroupMoments],
+        blocks: list[Block],
+        profile: Profile,
+        edges: np.ndarray,
     ) -> Iterator[list[State]]:
         (statistic,) = parts
         block = concatenate(blocks)
@@ -282,7 +291,17 @@ class GroupMoments(
         coarse = sp.csc_matrix(coarse, dtype=np.int64)
         fine = None if fine is None else sp.csc_matrix(fine, dtype=np.int64)
         for first, last in itertools.pairwise(edges.tolist()):
-            yield [statistic._piece(coarse, fine, first, last, member, profile, mass)]
+            yield [
+                statistic._piece(
+                    coarse,
+                    fine,
+                    first,
+                    last,
+                    member,
+                    profile,
+                    mass,
+                )
+            ]
 
     def _piece(
         self,
@@ -312,7 +331,11 @@ class GroupMoments(
             values |= {"h": h, "hh": h * h}
             if fine is not None:
                 low = fine.data[stored]
-                values |= {"l": low, "hl": h * low, "ll": low * low}
+                values |= {
+                    "l": low,
+                    "hl": h * low,
+                    "ll": low * low,
+                }
         state: State = {}
         for name, value in values.items():
             if heavy(profile) and name != "rows":
@@ -332,7 +355,13 @@ class GroupMoments(
                     state[name], state[name + "+"] = _carry(state[name], 0)
         return state
 
-    def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> PairMoments:
+    def finish_shard(
+        self,
+        state: State,
+        first: int,
+        last: int,
+        profile: Profile,
+    ) -> PairMoments:
         cells = state["rows"].tocsr()
         feature = _row_of_cells(cells)
         aligned = _aligned(state, cells)
@@ -364,7 +393,16 @@ class GroupMoments(
                 positive = totals
             rows = LabelRows(positive, profile.total)
         group = cells.indices.astype(np.int64)
-        return PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
+        return PairMoments(
+            last - first,
+            rows,
+            feature,
+            group,
+            total,
+            square,
+            all_total,
+            all_square,
+        )
 
 
 def _row_of_cells(matrix: sp.csr_matrix) -> np.ndarray:
@@ -437,7 +475,12 @@ class KnownRows(Statistic, layout="rows", divisible=False, weighted=True, graded
             low = _as_floats(block.x.min(axis=0))
             high = _as_floats(block.x.max(axis=0))
         positive = np.bincount(block.label_indices, minlength=profile.q).astype(np.int64)
-        return {"n": np.array([block.n]), "positive": positive, "low": low, "high": high}
+        return {
+            "n": np.array([block.n]),
+            "positive": positive,
+            "low": low,
+            "high": high,
+        }
 
     def merge(self, left: State, right: State) -> State:
         return {

@@ -59,7 +59,13 @@ class Geometry:
             x.data -= self.centre[x.indices]
         codes = None if self.hashes is None else np.searchsorted(self.hashes, block.labelset_hash)
         offset = None if block.sparse else self.offset
-        return Rows(x, block.ids, codes, self.scale, offset)
+        return Rows(
+            x,
+            block.ids,
+            codes,
+            self.scale,
+            offset,
+        )
 
     def parts(self, block: Block) -> Iterator[Block]:
         """Yield the rows of a block in runs whose points are a few MB.
@@ -90,7 +96,10 @@ class Geometry:
 
 
 def geometry_of(
-    engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None
+    engine: Runner,
+    moments: Moments | None,
+    scaling: str,
+    sets: Labelsets | None = None,
 ) -> Geometry:
     """Return the geometry of fully labelled rows, over the features that vary among them.
 
@@ -114,7 +123,14 @@ def geometry_of(
     varying = engine.profile.varying[positions]
     centre = provisional_centre(engine.profile)[positions]
     hashes = None if sets is None else sets.hashes
-    return Geometry(varying, scales.offset, scales.scale, hashes, positions, centre)
+    return Geometry(
+        varying,
+        scales.offset,
+        scales.scale,
+        hashes,
+        positions,
+        centre,
+    )
 
 
 @dataclass
@@ -223,7 +239,13 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
             for rows in self.queries.geometry.chunks(block):
                 reference = Reference(rows, sieve)
                 for batch, positions in self._batches():
-                    self._update(batch, positions, reference, best, None)
+                    self._update(
+                        batch,
+                        positions,
+                        reference,
+                        best,
+                        None,
+                    )
         return self._state_of(best)
 
     def _initial(self) -> list[Nearest]:
@@ -262,10 +284,22 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
                 start, end = np.searchsorted(own_places, [positions[0], positions[-1] + 1])
                 if start < end:
                     within = Reference(rows.take(slice(start, end)))
-                    self._update(batch, positions, within, best, None)
+                    self._update(
+                        batch,
+                        positions,
+                        within,
+                        best,
+                        None,
+                    )
                 if end < len(rows):
                     after = Reference(rows.take(slice(end, len(rows))))
-                    self._update(batch, positions, after, best, own_places[end:])
+                    self._update(
+                        batch,
+                        positions,
+                        after,
+                        best,
+                        own_places[end:],
+                    )
 
     def _update(
         self,
@@ -319,7 +353,14 @@ def nearest_rows(
     size = 24 * block.n * sum(neighbourhood.k for neighbourhood in neighbourhoods)
     needs = f"the neighbours of {block.n} rows take"
     remedy = f"or lower {setting('num_anchors')} or {setting('k')}"
-    must_fit(size, engine.budgets.driver, "driver_bytes", needs, remedy, ON_THE_DRIVER)
+    must_fit(
+        size,
+        engine.budgets.driver,
+        "driver_bytes",
+        needs,
+        remedy,
+        ON_THE_DRIVER,
+    )
     parts: list[list[Nearest]] = []
     runs = list(waves(block))
     symmetric = len(runs) == 1 and block.n == engine.profile.n
@@ -405,7 +446,10 @@ class EdgeDifferences(ExactSums, layout="identified", graded=True):
 
 
 def quadratic_form(
-    engine: Runner, block: Block, geometry: Geometry, S: sp.csr_matrix
+    engine: Runner,
+    block: Block,
+    geometry: Geometry,
+    S: sp.csr_matrix,
 ) -> np.ndarray:
     """Return X'LX, (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block`.
 

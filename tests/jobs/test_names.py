@@ -92,7 +92,7 @@ def test_no_name_means_two_things():
     ):  # c is a latent width to methods, to classifiers what it is to SVMs
         meanings = defaultdict(set)
         for p in (p for name in registry for p in registry[name].parameters):
-            meanings[p.name].add(type(getattr(p.constraint, "of", p.constraint)).__name__)
+            meanings[p.name].add(type(getattr(p.constraint, "inner", p.constraint)).__name__)
         assert {name: kinds for name, kinds in meanings.items() if len(kinds) > 1} == {}
         names |= set(meanings)
     assert not names & {
