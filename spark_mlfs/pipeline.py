@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from .blocks.dataset import Dataset, InMemoryDataset
 from .blocks.grades import Grades
@@ -252,8 +253,8 @@ def _with_group_scores(
 
 
 def ranked(
-    engine_of: Callable[[np.ndarray | None], Engine], varying: np.ndarray, request: Request
-) -> tuple[np.ndarray, Scores]:
+    engine_of: Callable[[ndarray | None], Engine], varying: ndarray, request: Request
+) -> tuple[ndarray, Scores]:
     """Rank the features that are not excluded, best first, and return the method's scores.
 
     Screen, method and constraints work over engines of one data set: `engine_of` some of its
@@ -269,7 +270,7 @@ def ranked(
     return request.arrange(scores, engine.profile, filtered)[0], scores
 
 
-def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.ndarray:
+def score_column(scores: Scores, profile: Profile, relevance: ndarray) -> ndarray:
     """Return the ranking's `score` (d,) by index.
 
     Of a greedy method the gain of each pick and NaN elsewhere, else the relevance."""
@@ -466,7 +467,7 @@ class _Screened:
     screen, the `outcomes` of each request's extras, and the `cost` of getting there."""
 
     rows: Dataset
-    order: np.ndarray
+    order: ndarray
     outcomes: list[dict[SideAnalysis, Any]]
     cost: Cost
 
@@ -579,12 +580,12 @@ def _ranking_table(
     scores: Scores,
     rows: Dataset,
     outcomes: Mapping[SideAnalysis, Any],
-    screen_order: np.ndarray | None,
+    screen_order: ndarray | None,
 ) -> pd.DataFrame:
     """Return the ranking of a request as a table, `Result.ranking`."""
     profile = rows.profile
     order, relevance = request.arrange(scores, profile, screen_order)
-    columns: dict[str, np.ndarray] = {}
+    columns: dict[str, ndarray] = {}
     if request.resolved is not None:
         columns = request.resolved.columns(profile.d)
         if request.resolved.include:
@@ -628,7 +629,7 @@ def _why_nothing(result: Result) -> str:
     )
 
 
-def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
+def conditional_gains(scores: Scores, profile: Profile) -> dict[str, ndarray]:
     """Return the column ``gain``, (d,), of a greedy method after the included features.
 
     What the criterion gives each feature once the included ones are picked, and each of those when

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from . import pipeline
 from .blocks.block import Block
@@ -41,7 +42,7 @@ PICKS = 5  # features that a greedy method picks
 SHORTEST_REFUSAL = 30  # characters: a reason and a remedy
 
 
-def example(seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def example(seed: int = 5) -> tuple[ndarray, ndarray]:
     """Return (x, y): copies, a binary column, small counts, two constant columns.
 
     Labels come from the first columns."""
@@ -57,7 +58,7 @@ def example(seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def thin(x: np.ndarray) -> np.ndarray:
+def thin(x: ndarray) -> ndarray:
     """Return the same with nine in ten values zero: data the sparse kernels take."""
     x = x.copy()
     x[np.random.default_rng(2).random(x.shape) < 0.9] = 0
@@ -65,7 +66,7 @@ def thin(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def block_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> Block:
+def block_of(x: Matrix, y: ndarray, ids: ndarray | None = None) -> Block:
     """Return rows as one block; labels that are NaN are unknown."""
     ids = np.arange(x.shape[0]) if ids is None else ids
     positive = sp.csr_matrix(y == 1)
@@ -88,7 +89,7 @@ def block_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> Block:
     )
 
 
-def engine_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalEngine:
+def engine_of(x: Matrix, y: ndarray, ids: ndarray | None = None) -> LocalEngine:
     """Return an engine over the rows, without Spark, as a small run has it in its one task."""
     block = block_of(x, y, ids)
     return LocalEngine(profile_block(block, y.shape[1]), [block])
@@ -96,14 +97,14 @@ def engine_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalE
 
 def frame_of(
     spark: SparkSession,
-    x: np.ndarray,
-    y: np.ndarray,
+    x: ndarray,
+    y: ndarray,
     sparse: bool = False,
 ) -> DataFrame:
     """Return the rows as a frame of id, features and labels."""
     from pyspark.ml.linalg import Vectors
 
-    def vector(row: np.ndarray) -> Any:
+    def vector(row: ndarray) -> Any:
         stored = [(int(j), float(row[j])) for j in np.flatnonzero(row)]
         return Vectors.sparse(len(row), stored) if sparse else Vectors.dense(row)
 
@@ -112,17 +113,15 @@ def frame_of(
     return spark.createDataFrame(rows, ["id", "features", "labels"])
 
 
-def rank_here(
-    engine: LocalEngine, request: pipeline.Request
-) -> tuple[np.ndarray, np.ndarray, Scores]:
+def rank_here(engine: LocalEngine, request: pipeline.Request) -> tuple[ndarray, ndarray, Scores]:
     """Return all features, the best first, the relevance of all, and the method's scores."""
     scores = pipeline.score(engine, request)
     return *pipeline.full_ranking(scores, engine.profile), scores
 
 
 def check_ranking(
-    order: np.ndarray,
-    values: np.ndarray,
+    order: ndarray,
+    values: ndarray,
     profile: Profile,
     scores: Scores,
 ) -> None:
@@ -250,7 +249,7 @@ def _check_declaration(method: type[Method]) -> None:
     raise AssertionError(f"{method.name} takes a parameter it does not have")
 
 
-def _check_rows(request: pipeline.Request, x: Matrix, y: np.ndarray) -> None:
+def _check_rows(request: pipeline.Request, x: Matrix, y: ndarray) -> None:
     engine = engine_of(x, y)
     order, values, scores = rank_here(engine, request)
     check_ranking(order, values, engine.profile, scores)
@@ -264,7 +263,7 @@ def _check_rows(request: pipeline.Request, x: Matrix, y: np.ndarray) -> None:
     assert list(permuted_order) == list(order), "the ranking depends on the order of the rows"
 
 
-def _check_columns(request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> None:
+def _check_columns(request: pipeline.Request, x: ndarray, y: ndarray) -> None:
     if request.implementation.stochastic:
         return  # a column has draws of its own
     engine = engine_of(x, y)
@@ -291,7 +290,7 @@ def _check_columns(request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> N
     assert largest_change <= relative * np.abs(before).max(), "permuted columns have other scores"
 
 
-def _check_values(method: type[Method], x: np.ndarray, y: np.ndarray) -> None:
+def _check_values(method: type[Method], x: ndarray, y: ndarray) -> None:
     for name, value, request in requests_of(method):
         engine = engine_of(x, y)
         try:
@@ -315,7 +314,7 @@ def requests_of(
             yield parameter.name, value, _request(method, {**parameters, parameter.name: value})
 
 
-def _check_unknown_labels(request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> None:
+def _check_unknown_labels(request: pipeline.Request, x: ndarray, y: ndarray) -> None:
     missing = np.where(np.random.default_rng(4).random(y.shape) < 0.1, np.nan, y)
     engine = engine_of(x, missing)
     try:
@@ -329,8 +328,8 @@ def _check_unknown_labels(request: pipeline.Request, x: np.ndarray, y: np.ndarra
 def _check_jobs(
     spark: SparkSession,
     request: pipeline.Request,
-    x: np.ndarray,
-    y: np.ndarray,
+    x: ndarray,
+    y: ndarray,
 ) -> None:
     _, _, scores = rank_here(engine_of(x, y), request)
     expected = scores.values.tobytes()
@@ -347,8 +346,8 @@ def _check_estimator(
     spark: SparkSession,
     method: type[Method],
     request: pipeline.Request,
-    x: np.ndarray,
-    y: np.ndarray,
+    x: ndarray,
+    y: ndarray,
 ) -> None:
     if method.name not in METHODS:
         return

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import DataError
 from ..kernels import xxhash
@@ -92,7 +93,7 @@ def pack_arrays(
     return rows, labels
 
 
-def _complete_rows(x: Matrix) -> np.ndarray:
+def _complete_rows(x: Matrix) -> ndarray:
     """Return the rows without NaN; `DataError` where there are none."""
     absent = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
     absent_values = np.asarray(absent.sum(axis=1)).ravel()
@@ -105,7 +106,7 @@ def _complete_rows(x: Matrix) -> np.ndarray:
     return complete
 
 
-def _rows_at(values: Any, rows: np.ndarray, count: int) -> Any:
+def _rows_at(values: Any, rows: ndarray, count: int) -> Any:
     """Return some `rows` of a table, list or series of `count` rows.
 
     One of another length is returned as it is: it is refused later."""
@@ -118,7 +119,7 @@ def _rows_at(values: Any, rows: np.ndarray, count: int) -> Any:
     return values.tocsr()[rows] if sp.issparse(values) else values[rows]
 
 
-def ids_of(ids: Any, rows: int) -> np.ndarray:
+def ids_of(ids: Any, rows: int) -> ndarray:
     """Return (n,) int64 ids: whole numbers, or the hashes of texts by which the readers know them.
 
     The hashes are those of `kernels.xxhash`."""
@@ -151,7 +152,7 @@ def ids_of(ids: Any, rows: int) -> np.ndarray:
     return xxhash.of_bytes(data, first, lengths, seeds).view(np.int64)
 
 
-def weights_of(weights: Any, rows: int) -> np.ndarray:
+def weights_of(weights: Any, rows: int) -> ndarray:
     """Return (n,) float64 fixed-point weights; `DataError` names the first that cannot be used.
 
     One number is that of every row."""

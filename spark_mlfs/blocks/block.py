@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..kernels.hashing import mix, row_sums
 from ..kernels.matrix import Matrix, runs
@@ -21,9 +22,7 @@ LABELSET = 0x1ABE1  # seed of the hashes of labels
 Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's fields
 
 
-def labelset_hashes(
-    indices: np.ndarray, indptr: np.ndarray, grades: np.ndarray | None = None
-) -> np.ndarray:
+def labelset_hashes(indices: ndarray, indptr: ndarray, grades: ndarray | None = None) -> ndarray:
     """Return (n,) uint64 hashes of the labels of rows as CSR lists, and of their grades.
 
     Grades are in units of 2⁻¹⁵; a grade of 1 is none."""
@@ -39,45 +38,45 @@ class LabelledRows:
     weights."""
 
     n: int
-    label_indptr: np.ndarray
-    label_indices: np.ndarray
-    unknown_indptr: np.ndarray | None
-    unknown_indices: np.ndarray | None
-    unlabelled: np.ndarray | None
-    weights: np.ndarray | None
-    grades: np.ndarray | None
+    label_indptr: ndarray
+    label_indices: ndarray
+    unknown_indptr: ndarray | None
+    unknown_indices: ndarray | None
+    unlabelled: ndarray | None
+    weights: ndarray | None
+    grades: ndarray | None
 
-    def masses(self, profile: Any) -> np.ndarray | None:
+    def masses(self, profile: Any) -> ndarray | None:
         """Return (n,) int64 weights in the units of the profile; None where rows count once."""
         if profile.weight_exponent is None:
             return None
         assert self.weights is not None
         return in_units(self.weights, profile.weight_exponent)
 
-    def label_rows(self) -> np.ndarray:
+    def label_rows(self) -> ndarray:
         """Return the row of each entry of `label_indices`."""
         return np.repeat(np.arange(self.n), np.diff(self.label_indptr))
 
-    def unknown_entries(self) -> tuple[np.ndarray, np.ndarray]:
+    def unknown_entries(self) -> tuple[ndarray, ndarray]:
         """Return the row and label of each label that is unknown by itself."""
         if self.unknown_indptr is None or self.unknown_indices is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows = np.repeat(np.arange(self.n), np.diff(self.unknown_indptr))
         return rows, self.unknown_indices
 
-    def unlabelled_rows(self) -> np.ndarray:
+    def unlabelled_rows(self) -> ndarray:
         """Return the rows of which no label is known."""
         return np.zeros(0, np.int64) if self.unlabelled is None else self.unlabelled
 
     @cached_property
-    def labelset_hash(self) -> np.ndarray:
+    def labelset_hash(self) -> ndarray:
         """Return (n,) uint64 the hash of each row's set of positive labels.
 
         It is the sum of the labels' hashes, 0 for the empty set."""
         return labelset_hashes(self.label_indices, self.label_indptr)
 
     @cached_property
-    def grades_hash(self) -> np.ndarray:
+    def grades_hash(self) -> ndarray:
         """Return (n,) uint64 the hash of each row's labels and their grades.
 
         It is `labelset_hash` where all grades are 1."""
@@ -86,7 +85,7 @@ class LabelledRows:
         return labelset_hashes(self.label_indices, self.label_indptr, self.grades)
 
     @cached_property
-    def complete(self) -> np.ndarray | None:
+    def complete(self) -> ndarray | None:
         """Return (n,) whether every label of the row is known, or None where all are."""
         if self.unknown_indptr is None and self.unlabelled is None:
             return None
@@ -95,7 +94,7 @@ class LabelledRows:
         known[self.unlabelled_rows()] = False
         return known
 
-    def taken(self, rows: np.ndarray) -> Attributes:
+    def taken(self, rows: ndarray) -> Attributes:
         """Return the attributes of some of the rows, in the order of `rows`."""
         attributes = self.attributes()
         for name, value in attributes.items():
@@ -164,7 +163,7 @@ def joined(blocks: Sequence[LabelledRows]) -> Attributes:
     return attributes
 
 
-def _starts(lengths: np.ndarray) -> np.ndarray:
+def _starts(lengths: ndarray) -> ndarray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
 
 
@@ -197,14 +196,14 @@ class Block(LabelledRows):
     where not all are 1."""
 
     x: Matrix
-    ids: np.ndarray
-    label_indptr: np.ndarray
-    label_indices: np.ndarray
-    unknown_indptr: np.ndarray | None = None
-    unknown_indices: np.ndarray | None = None
-    unlabelled: np.ndarray | None = None
-    weights: np.ndarray | None = None
-    grades: np.ndarray | None = None
+    ids: ndarray
+    label_indptr: ndarray
+    label_indices: ndarray
+    unknown_indptr: ndarray | None = None
+    unknown_indices: ndarray | None = None
+    unlabelled: ndarray | None = None
+    weights: ndarray | None = None
+    grades: ndarray | None = None
 
     @staticmethod
     def empty(d: int) -> Block:
@@ -232,7 +231,7 @@ class Block(LabelledRows):
         arrays += [value for value in self.attributes().values() if value is not None]
         return sum(array.nbytes for array in arrays)
 
-    def dense(self) -> np.ndarray:
+    def dense(self) -> ndarray:
         return self.x.toarray() if self.sparse else self.x
 
     def csr(self) -> sp.csr_matrix:
@@ -246,7 +245,7 @@ class Block(LabelledRows):
             values = np.ldexp(self.grades.astype(np.float64), -BITS)
         return sp.csr_matrix((values, self.label_indices, self.label_indptr), shape=(self.n, q))
 
-    def grade_units(self) -> np.ndarray:
+    def grade_units(self) -> ndarray:
         """Return (k,) int64 grades of the entries of `label_indices`, in units of 2⁻¹⁵."""
         if self.grades is None:
             return np.full(len(self.label_indices), ONE)
@@ -257,7 +256,7 @@ class Block(LabelledRows):
         complete = self.complete
         return self if complete is None else self.take(np.flatnonzero(complete))
 
-    def take(self, rows: np.ndarray) -> Block:
+    def take(self, rows: ndarray) -> Block:
         """Return the block of some of the rows, in the order of `rows`."""
         return Block(self.x[rows], self.ids[rows], **self.taken(rows))
 
@@ -289,7 +288,7 @@ class Block(LabelledRows):
         runs_of_rows = itertools.pairwise([0, *cuts, self.n])
         return [self.part(first, last) for first, last in runs_of_rows if last > first]
 
-    def times(self, shift: np.ndarray) -> Block:
+    def times(self, shift: ndarray) -> Block:
         """Return the block with feature j multiplied by 2^`shift`[j]."""
         x = self.x.astype(np.float64)
         if not self.sparse:
@@ -332,7 +331,7 @@ def join(blocks: list[Block]) -> Block:
     return blocks[0]
 
 
-def _dense_rows(blocks: list[Block], n: int) -> np.ndarray:
+def _dense_rows(blocks: list[Block], n: int) -> ndarray:
     widest = np.result_type(*{b.x.dtype for b in blocks})
     x = np.empty((n, blocks[0].d), widest)
     first = 0
@@ -384,7 +383,7 @@ class WrongRow(Exception):
 
 
 def wrong_entry(
-    values: np.ndarray, grades: Grades | None, unknown: str = ""
+    values: ndarray, grades: Grades | None, unknown: str = ""
 ) -> tuple[int, str] | None:
     """Return the position of the first value that is no label, and the message for it.
 
@@ -405,11 +404,11 @@ def wrong_entry(
 
 def label_lists(
     n: int,
-    rows: np.ndarray,
-    labels: np.ndarray,
-    values: np.ndarray | None = None,
+    rows: ndarray,
+    labels: ndarray,
+    values: ndarray | None = None,
     grades: Grades | None = None,
-    unlabelled: np.ndarray | None = None,
+    unlabelled: ndarray | None = None,
 ) -> Attributes:
     """Return the label fields of a block of n rows from right entries.
 
@@ -443,7 +442,7 @@ def label_lists(
     }
 
 
-def _csr_of_pairs(n: int, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _csr_of_pairs(n: int, rows: ndarray, labels: ndarray) -> tuple[ndarray, ndarray]:
     """Return CSR (indptr, indices) of pairs (row, label), each row's labels ascending and once."""
     width = int(labels.max(initial=0)) + 1
     key = rows * width + labels

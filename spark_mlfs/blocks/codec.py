@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import DataError
 from ..frames.frame import Batches
@@ -36,10 +37,10 @@ def encode(state: State) -> bytearray:
 
     They are a JSON header, then the raw aligned buffers."""
     header: dict[str, Any] = {}
-    buffers: list[np.ndarray] = []
+    buffers: list[ndarray] = []
     offset = 0
 
-    def put(array: np.ndarray) -> list[Any]:
+    def put(array: ndarray) -> list[Any]:
         nonlocal offset
         array = np.ascontiguousarray(array)
         buffers.append(array)
@@ -48,7 +49,7 @@ def encode(state: State) -> bytearray:
         return spec
 
     for name, value in state.items():
-        if isinstance(value, np.ndarray):
+        if isinstance(value, ndarray):
             header[name] = {"a": put(value)}
         elif sp.issparse(value):
             value = value.tocsr()
@@ -135,7 +136,7 @@ def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State
         raise ValueError("cut off in the header")
     header = json.loads(bytes(view[8 : 8 + size]))
 
-    def get(spec: list[Any]) -> np.ndarray:
+    def get(spec: list[Any]) -> ndarray:
         kind, shape, offset = spec
         if type(kind) is not str or not _DTYPE.fullmatch(kind):
             raise ValueError("an array of a type that is not encoded")

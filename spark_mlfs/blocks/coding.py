@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..lazy import cached_property
 from .block import Block, LabelledRows, decoded, joined
@@ -30,18 +31,18 @@ class Coding:
 
     num_bins: int
     binning: str
-    features: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    binary: np.ndarray
-    edges: np.ndarray | None
+    features: ndarray
+    low: ndarray
+    high: ndarray
+    binary: ndarray
+    edges: ndarray | None
     sparse: bool
     # (v,) codes of a category, whose values they are; 0 of a number
-    categories: np.ndarray | None = None
+    categories: ndarray | None = None
     clipped: bool = False  # whether values may be outside the range: they go into the end bins
 
     @cached_property
-    def zero(self) -> np.ndarray:
+    def zero(self) -> ndarray:
         """Return (v,) uint8 the code of 0, which the sparse layout does not store.
 
         Any code where 0 is outside the range."""
@@ -52,7 +53,7 @@ class Coding:
         return self.num_bins, self.binning
 
     @cached_property
-    def bins(self) -> np.ndarray:
+    def bins(self) -> ndarray:
         """Return (v,) how many codes a feature has.
 
         Those of a category, 2 for a binary one, else num_bins."""
@@ -67,7 +68,7 @@ class Coding:
         return int(self.bins.max())
 
     @cached_property
-    def offsets(self) -> np.ndarray:
+    def offsets(self) -> ndarray:
         """Return (v + 1,) the first slot of each feature in the sparse layout.
 
         There is one slot per code but the code of 0."""
@@ -82,16 +83,16 @@ class Coding:
         return count
 
     @cached_property
-    def span(self) -> np.ndarray:
+    def span(self) -> ndarray:
         """Return (v,) the highest less the lowest value of each feature."""
         return self.high - self.low
 
     @cached_property
-    def last(self) -> np.ndarray:
+    def last(self) -> ndarray:
         """Return (v,) uint8 the highest code of each feature."""
         return (self.bins - 1).astype(np.uint8)
 
-    def column_codes(self, values: np.ndarray, columns: np.ndarray | slice) -> np.ndarray:
+    def column_codes(self, values: ndarray, columns: ndarray | slice) -> ndarray:
         """Return the codes, as uint8, of training values.
 
         Their last axis (or every entry) belongs to `columns` of the varying features."""
@@ -120,7 +121,7 @@ def plan_coding(
     profile: Profile,
     num_bins: int,
     binning: str,
-    edges: np.ndarray | None = None,
+    edges: ndarray | None = None,
 ) -> Coding:
     """Return the coding of the training data by their profile.
 
@@ -145,7 +146,7 @@ def plan_coding(
     )
 
 
-def inner_edges(quantiles: np.ndarray) -> np.ndarray:
+def inner_edges(quantiles: ndarray) -> ndarray:
     """Return (v, b-1) inner quantiles with repeated ones replaced by +inf.
 
     So that only distinct ones are counted."""
@@ -165,7 +166,7 @@ class CodedBlock(LabelledRows):
     def __init__(
         self,
         n: int,
-        codes: np.ndarray | None,
+        codes: ndarray | None,
         onehot: Any,
         **attributes: Any,
     ) -> None:
@@ -193,13 +194,13 @@ class CodedBlock(LabelledRows):
         onehot = _ones(s["oi"], s["op"], (s["n"], s["ow"])) if "oi" in s else None
         return CodedBlock(s["n"], s.get("codes"), onehot, **decoded(s))
 
-    def take(self, rows: np.ndarray) -> CodedBlock:
+    def take(self, rows: ndarray) -> CodedBlock:
         """Return the block of some of the rows, in the order of `rows`."""
         codes = None if self.codes is None else self.codes[:, rows]
         onehot = None if self.onehot is None else self.onehot[rows]
         return CodedBlock(len(rows), codes, onehot, **self.taken(rows))
 
-    def feature(self, coding: Coding, index: int) -> np.ndarray:
+    def feature(self, coding: Coding, index: int) -> ndarray:
         """Return (n,) the codes of one feature."""
         if self.codes is not None:
             byte, digit = divmod(index, coding.per_byte)
@@ -216,7 +217,7 @@ class CodedBlock(LabelledRows):
         return codes
 
 
-def _ones(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
+def _ones(indices: ndarray, indptr: ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
     return sp.csr_matrix((np.ones(len(indices), np.int32), indices, indptr), shape=shape)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import DataError, ParameterError
 from ..kernels.hashing import GROUPS, group_of, mix, uniform
@@ -19,7 +20,7 @@ from .profile import Profile
 from .table_labels import labels_of
 
 
-def fold_of(block: Block, folds: int, profile: Profile) -> np.ndarray:
+def fold_of(block: Block, folds: int, profile: Profile) -> ndarray:
     """Return (n,) the fold of each row of a block as it was packed.
 
     It is by the hash of the row's id, or without ids by that of its features: equal rows share a
@@ -41,7 +42,7 @@ class Hashed:
         return int(mix(np.array([self.repeat]), self.seed)[0])
 
     @cached_property
-    def groups(self) -> np.ndarray | None:
+    def groups(self) -> ndarray | None:
         """Return (60,) the fold of each group of rows; None where the shares are no sixtieths."""
         edges = np.cumsum(self.shares) * GROUPS
         if np.abs(edges - np.rint(edges)).max() > 1e-6:
@@ -49,7 +50,7 @@ class Hashed:
         rank = np.argsort(np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable"))
         return np.searchsorted(np.rint(edges), rank, side="right")
 
-    def of(self, rows: Block | SimpleNamespace) -> np.ndarray:
+    def of(self, rows: Block | SimpleNamespace) -> ndarray:
         if self.groups is not None:
             return self.groups[group_of(rows.ids)]
         fold = np.searchsorted(np.cumsum(self.shares), uniform(rows.ids, self.draw), side="right")
@@ -60,10 +61,10 @@ class Hashed:
 class Listed:
     """Folds by list: of `ids` (n,), ascending, the `folds` (n,)."""
 
-    ids: np.ndarray
-    folds: np.ndarray
+    ids: ndarray
+    folds: ndarray
 
-    def of(self, rows: Block | SimpleNamespace) -> np.ndarray:
+    def of(self, rows: Block | SimpleNamespace) -> ndarray:
         positions = np.minimum(np.searchsorted(self.ids, rows.ids), len(self.ids) - 1)
         unknown = self.ids[positions] != rows.ids
         if unknown.any():
@@ -79,12 +80,12 @@ class ByLabelset:
     """Folds by labelset `hashes` (m,), ascending: `ends` (m, folds − 1) among the row hashes,
     `order` (m, folds) of the folds."""
 
-    hashes: np.ndarray
-    ends: np.ndarray
-    order: np.ndarray
+    hashes: ndarray
+    ends: ndarray
+    order: ndarray
     draw: int
 
-    def of(self, rows: Block) -> np.ndarray:
+    def of(self, rows: Block) -> ndarray:
         positions = np.searchsorted(self.hashes, rows.labelset_hash)
         labelset = np.minimum(positions, len(self.hashes) - 1)
         hashes = mix(rows.ids, self.draw)
@@ -97,7 +98,7 @@ class Marked:
     """Training and test rows that came in files of their own, as `marked` put them together: an odd
     id is a test row."""
 
-    def of(self, rows: Block | SimpleNamespace) -> np.ndarray:
+    def of(self, rows: Block | SimpleNamespace) -> ndarray:
         return 1 - (rows.ids & 1)
 
 
@@ -111,7 +112,7 @@ class Split:
     fold: int
     folds: Hashed | Listed | ByLabelset | Marked
 
-    def of(self, rows: Block | np.ndarray) -> np.ndarray:
+    def of(self, rows: Block | ndarray) -> ndarray:
         """Return (n,) whether each row is a test row.
 
         `rows`: a block, or row ids where the split is not `ByLabelset`."""
@@ -148,7 +149,7 @@ def positives(labels: Any, delimiter: str | None = None) -> sp.csr_matrix:
 
 
 def stratify(
-    ids: np.ndarray,
+    ids: ndarray,
     labels: sp.csr_matrix,
     shares: tuple[float, ...],
     seed: int,
@@ -207,7 +208,7 @@ def stratify(
     return Listed(unique, np.array(fold, np.int16)[np.argsort(order)])
 
 
-def even(ids: np.ndarray, shares: tuple[float, ...], seed: int) -> Listed:
+def even(ids: ndarray, shares: tuple[float, ...], seed: int) -> Listed:
     """Cut rows with `ids` (n,), in the order of their hash, into folds.
 
     Each is within one row of its share, where no ids repeat. Rows with one id stay together."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..errors import ParameterError, setting
 from ..params import Flag, Number, NumberList, Optional, Parameter
@@ -100,7 +101,7 @@ class Grades:
             return list(names)
         return [f"{name}>={written(cut)}" for name in names for cut in self.cuts]
 
-    def wrong(self, values: np.ndarray) -> np.ndarray:
+    def wrong(self, values: ndarray) -> ndarray:
         """Return whether each value is no grade: neither unknown (NaN) nor in the range."""
         low, high = 0.0, 1.0
         if self.low is not None and self.high is not None:
@@ -135,9 +136,7 @@ class Grades:
             return True
         return self.cuts[0] <= 0 if self.cuts else bool(self.low)
 
-    def entries(
-        self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
+    def entries(self, rows: ndarray, labels: ndarray, values: ndarray) -> tuple[ndarray, ...]:
         """Return (rows, labels, units) of the grades above 0 among entries (row, label, value).
 
         Units (k,) are of 2⁻¹⁵."""
@@ -157,7 +156,7 @@ class Grades:
         positive = units > 0
         return rows[positive], labels[positive], units[positive]
 
-    def unknown(self, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def unknown(self, rows: ndarray, labels: ndarray) -> tuple[ndarray, ndarray]:
         """Return (rows, labels) that are unknown, of the entries (row, label) that are."""
         if self.width > 1:
             rows = np.repeat(rows, self.width)

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import DataError
 from ..kernels.hashing import GOLDEN, mix, row_sums, unmix
@@ -32,7 +33,7 @@ SHARED = (
 )
 
 
-def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
+def occurrence_ids(ids: ndarray, occurrence: ndarray) -> ndarray:
     """Return (n,) ids of the `occurrence`-th rows (from 0) that share `ids`.
 
     The lowest bit stays, for `folds.Marked`."""
@@ -42,7 +43,7 @@ def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
     return np.where(occurrence == 0, ids, fresh)
 
 
-def occurrences(ids: np.ndarray) -> np.ndarray | None:
+def occurrences(ids: ndarray) -> ndarray | None:
     """Return (n,) how many earlier rows have the same id; None where no id repeats."""
     order = np.argsort(ids, kind="stable")
     position = np.arange(len(ids))
@@ -56,7 +57,7 @@ def occurrences(ids: np.ndarray) -> np.ndarray | None:
     return times
 
 
-def content_hashes(block: Block) -> np.ndarray:
+def content_hashes(block: Block) -> ndarray:
     """Return (n,) uint64 the hash of each row's features, labels, grades and weight.
 
     Whatever holds the values: `feature_hashes`, and Σ over the labels of their hashes."""
@@ -65,7 +66,7 @@ def content_hashes(block: Block) -> np.ndarray:
     return mix(total.view(np.int64), CONTENT)
 
 
-def feature_hashes(block: Block) -> np.ndarray:
+def feature_hashes(block: Block) -> ndarray:
     """Return (n,) uint64 the hash of each row's features.
 
     Multilinear over the cells, modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn for the column,
@@ -83,7 +84,7 @@ def feature_hashes(block: Block) -> np.ndarray:
     return total
 
 
-def _label_hashes(block: Block) -> np.ndarray:
+def _label_hashes(block: Block) -> ndarray:
     """Return (n,) uint64 the terms of labels, grades and weights beside the features' hashes."""
     with np.errstate(over="ignore"):
         total = mix(block.labelset_hash.view(np.int64), 1)
@@ -99,7 +100,7 @@ def _label_hashes(block: Block) -> np.ndarray:
     return total
 
 
-def feature_keys(block: Block, profile: Profile) -> np.ndarray:
+def feature_keys(block: Block, profile: Profile) -> ndarray:
     """Return (n,) int64 keys of rows as they were packed.
 
     They are the rows' ids, or where these are hashes of their content the hashes of their features
@@ -122,11 +123,11 @@ def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
 
 
 @lru_cache(maxsize=4)  # of many blocks in a row
-def _column_factors(d: int) -> np.ndarray:
+def _column_factors(d: int) -> ndarray:
     return mix(np.arange(d), CONTENT) | np.uint64(1)
 
 
-def _folded(values: np.ndarray) -> np.ndarray:
+def _folded(values: ndarray) -> ndarray:
     """Return g of values: 64 bits of each float64; 0 for both zeros."""
     if values.dtype == np.uint8 and values.size > 256:
         return np.asarray(_folded(np.arange(256.0))[values])

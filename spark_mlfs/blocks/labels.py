@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import DataError, ParameterError, setting, worker_errors
 from ..frames.frame import LocalFrame, kinds_of
@@ -242,9 +243,7 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
     ), width
 
 
-def _tag_numbers(
-    flat: pa.Array, rows: np.ndarray, source: LabelSource
-) -> tuple[np.ndarray, np.ndarray]:
+def _tag_numbers(flat: pa.Array, rows: ndarray, source: LabelSource) -> tuple[ndarray, ndarray]:
     """Return (row, label) of tags; null tags are left out."""
     vocabulary = source.tags.cast(flat.type)
     labels = pc.index_in(flat, value_set=vocabulary).fill_null(-1).to_numpy()
@@ -262,10 +261,10 @@ def _tag_numbers(
 
 def _check_stored(
     n: int,
-    rows: np.ndarray,
-    labels: np.ndarray,
+    rows: ndarray,
+    labels: ndarray,
     width: int,
-    unlabelled: np.ndarray,
+    unlabelled: ndarray,
     grades: Grades,
 ) -> None:
     """Raise `WrongRow` where sparse vectors leave grades open, or name one twice."""
@@ -287,7 +286,7 @@ def _check_stored(
 
 def vector_entries(
     column: pa.StructArray, name: str = "label"
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+) -> tuple[ndarray, ndarray, ndarray, int]:
     """Return (row, slot, value) of the stored entries of VectorUDT cells, and their width.
 
     `WrongRow` where one is of another width."""
@@ -306,7 +305,7 @@ def read_features(
     column: pa.Array,
     vectors: bool,
     narrow: bool = True,
-    used: np.ndarray | None = None,
+    used: ndarray | None = None,
     keep_missing: bool = False,
 ) -> Matrix:
     """Return the feature cells as a matrix, float64 or as narrow as holds them.
@@ -329,7 +328,7 @@ def read_features(
 
 
 def _sparse_entries(
-    column: pa.StructArray, used: np.ndarray | None, keep_missing: bool
+    column: pa.StructArray, used: ndarray | None, keep_missing: bool
 ) -> sp.csr_matrix:
     """Return cells of which some are sparse as CSR."""
     rows, slots, values, width = vector_entries(column, "feature")
@@ -346,7 +345,7 @@ def _sparse_entries(
     return sp.csr_matrix(entries, shape=(len(column), width))
 
 
-def _dense_rows(lists: pa.ListArray, used: np.ndarray | None, keep_missing: bool) -> np.ndarray:
+def _dense_rows(lists: pa.ListArray, used: ndarray | None, keep_missing: bool) -> ndarray:
     """Return lists of equal lengths as a matrix."""
     lengths = np.diff(np.asarray(lists.offsets, np.int64))
     width = int(lengths[0])
@@ -387,7 +386,7 @@ def _all_sparse(column: pa.StructArray) -> sp.csr_matrix | None:
     return sp.csr_matrix((flat, slots, offsets - offsets[0]), shape=(len(column), int(sizes[0])))
 
 
-def _nulls(column: pa.Array) -> np.ndarray:
+def _nulls(column: pa.Array) -> ndarray:
     return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..lazy import cached_property
 from .block import Block
@@ -40,7 +41,7 @@ class MergeRule:
         q = max(len(left), len(right))
         return self.of_both(self.padded(left, q), self.padded(right, q))
 
-    def padded(self, fact: np.ndarray, q: int) -> np.ndarray:
+    def padded(self, fact: ndarray, q: int) -> ndarray:
         """Return (q,) the fact where more labels are counted."""
         added = q - len(fact)
         if not added:
@@ -99,12 +100,12 @@ class Profile:
     n: int = _fact(SUM)
     d: int = _fact(LARGEST)
     q: int = _fact(LARGEST)
-    low: np.ndarray = _fact(MergeRule(np.minimum), float)
-    high: np.ndarray = _fact(MergeRule(np.maximum), float)
-    binary: np.ndarray = _fact(MergeRule(np.logical_and), bool)
+    low: ndarray = _fact(MergeRule(np.minimum), float)
+    high: ndarray = _fact(MergeRule(np.maximum), float)
+    binary: ndarray = _fact(MergeRule(np.logical_and), bool)
     nonzero: int = _fact(SUM)
-    positive: np.ndarray = _fact(SUMS, np.int64)
-    unknown: np.ndarray = _fact(SUMS, np.int64)
+    positive: ndarray = _fact(SUMS, np.int64)
+    unknown: ndarray = _fact(SUMS, np.int64)
     unlabelled: int = _fact(SUM)
     labelled: int = _fact(SUM)
     size: int = _fact(SUM)
@@ -114,7 +115,7 @@ class Profile:
     problem: tuple[str, Any, int | None] | None = _fact(MergeRule(_first_problem), None)
     named_ids: bool = _fact(LARGEST, False)
     content_ids: bool = _fact(LARGEST, False)
-    stored: np.ndarray = _fact(SUM, np.int64)
+    stored: ndarray = _fact(SUM, np.int64)
     widest: int = _fact(LARGEST)
     most_labels: int = _fact(LARGEST)
     most_unknown: int = _fact(LARGEST)
@@ -126,22 +127,22 @@ class Profile:
     weight_exponent: int | None = _fact(MergeRule(lambda a, b: a), None)
     weight: int = _fact(MergeRule(lambda a, b: min(a + b, MOST), in_units=True))
     heaviest: int = _fact(MergeRule(max, in_units=True))
-    weight_positive: np.ndarray = _fact(WEIGHTS, np.int64)
-    weight_unknown: np.ndarray = _fact(WEIGHTS, np.int64)
+    weight_positive: ndarray = _fact(WEIGHTS, np.int64)
+    weight_unknown: ndarray = _fact(WEIGHTS, np.int64)
     weight_unlabelled: int = _fact(MergeRule(add, in_units=True))
     graded: bool = _fact(LARGEST, False)
-    grade: np.ndarray = _fact(SUMS, np.int64)
-    grade_low: np.ndarray = _fact(MergeRule(np.minimum, none=ONE), np.int64)
-    grade_high: np.ndarray = _fact(MergeRule(np.maximum, none=0), np.int64)
-    weight_grade: np.ndarray = _fact(WEIGHTS, np.int64)
-    categories: np.ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
+    grade: ndarray = _fact(SUMS, np.int64)
+    grade_low: ndarray = _fact(MergeRule(np.minimum, none=ONE), np.int64)
+    grade_high: ndarray = _fact(MergeRule(np.maximum, none=0), np.int64)
+    weight_grade: ndarray = _fact(WEIGHTS, np.int64)
+    categories: ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
 
     @cached_property
-    def varying(self) -> np.ndarray:
+    def varying(self) -> ndarray:
         """Return the indices of the features that are not constant."""
         return np.flatnonzero(self.high > self.low)
 
-    def only(self, features: np.ndarray) -> Profile:
+    def only(self, features: ndarray) -> Profile:
         """Return the same rows, of which every statistic reads some features only.
 
         `features`: ascending indices of varying ones."""
@@ -149,13 +150,13 @@ class Profile:
         profile.__dict__["varying"] = np.asarray(features)
         return profile
 
-    def over_all(self, values: np.ndarray) -> np.ndarray:
+    def over_all(self, values: ndarray) -> ndarray:
         """Return (d,) `values` (v,) of the varying features, NaN for the others."""
         of_all = np.full(self.d, np.nan)
         of_all[self.varying] = values
         return of_all
 
-    def exponent_shift(self) -> np.ndarray | None:
+    def exponent_shift(self) -> ndarray | None:
         """Return (d,) exponents of powers of two that take features within 2^±`REACH`.
 
         One for all if that will do. None where no feature is beyond."""
@@ -171,7 +172,7 @@ class Profile:
         shift[np.flatnonzero(self.categories)] = 0
         return shift
 
-    def times(self, shift: np.ndarray) -> Profile:
+    def times(self, shift: ndarray) -> Profile:
         """Return the profile of the rows whose feature j is multiplied by 2^`shift`[j]."""
         low = np.ldexp(self.low, shift)
         high = np.ldexp(self.high, shift)
@@ -199,12 +200,12 @@ class Profile:
         return self.weight if self.weighted else self.n
 
     @property
-    def positive_total(self) -> np.ndarray:
+    def positive_total(self) -> ndarray:
         """Return (q,) the rows with the label, or their units of weight."""
         return self.weight_positive if self.weighted else self.positive
 
     @property
-    def label_mass(self) -> np.ndarray:
+    def label_mass(self) -> ndarray:
         """Return (q,) the sum of the grades of each label over the rows, by weight.
 
         It is `positive_total` where labels are 0 and 1."""
@@ -214,25 +215,25 @@ class Profile:
         return np.ldexp(units.astype(np.float64), -BITS)
 
     @property
-    def label_varies(self) -> np.ndarray:
+    def label_varies(self) -> ndarray:
         """Return (q,) whether a label has several values over the rows in which it is known."""
         varies = (self.positive > 0) & (self.positive < self.observed)
         return varies | (self.grade_high > self.grade_low) if self.graded else varies
 
     @property
-    def unknown_total(self) -> np.ndarray:
+    def unknown_total(self) -> ndarray:
         """Return (q,) the rows whose label is unknown, or their units of weight."""
         if self.weighted:
             return self.weight_unknown + self.weight_unlabelled
         return self.unknown + self.unlabelled
 
     @property
-    def observed_total(self) -> np.ndarray:
+    def observed_total(self) -> ndarray:
         """Return (q,) the rows whose label is known, or their units of weight."""
         return self.total - self.unknown_total
 
     @property
-    def observed(self) -> np.ndarray:
+    def observed(self) -> ndarray:
         """Return (q,) the rows in which the label is known."""
         return self.n - self.unlabelled - self.unknown
 
@@ -353,7 +354,7 @@ class Profile:
 
 RULES: dict[str, MergeRule] = {fact.name: fact.metadata["rule"] for fact in fields(Profile)}
 # facts about the features of a block; (n,) features that are not zero in each row
-Ranges = tuple[dict[str, Any], np.ndarray]
+Ranges = tuple[dict[str, Any], ndarray]
 
 
 def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
@@ -395,7 +396,7 @@ def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
     return facts, in_row
 
 
-def _ranges_of_dense(x: np.ndarray) -> Ranges:
+def _ranges_of_dense(x: ndarray) -> Ranges:
     n, d = x.shape
     low = x.min(axis=0).astype(float)
     high = x.max(axis=0).astype(float)
@@ -435,7 +436,7 @@ def profile_block(block: Block, width: int) -> Profile:
     unknown_labels = np.bincount(rows_of_unknown, minlength=block.n)
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
 
-    def by_label(entries: np.ndarray, amounts: np.ndarray | None = None) -> np.ndarray:
+    def by_label(entries: ndarray, amounts: ndarray | None = None) -> ndarray:
         # amounts: whole numbers, together below 2⁵³
         return np.bincount(entries, amounts, minlength=q).astype(np.int64)
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -139,7 +140,7 @@ def shared_ids(batches: Batches) -> Batches:
     """Yield for every partition the ids that other rows have, too.
 
     With each how many rows of the partition, and of earlier ones, have it."""
-    of_part: dict[int, list[np.ndarray]] = {}
+    of_part: dict[int, list[ndarray]] = {}
     for part, data in numbered_cells(batches, "part", "ids"):
         of_part.setdefault(part, []).append(np.frombuffer(bytes(data), np.int64))
     owners = sorted(of_part)
@@ -204,10 +205,10 @@ class SharedIds:
     `count` rows of it have each, and `earlier` rows of earlier ones; `renamed` of them have their
     new ids."""
 
-    ids: np.ndarray
-    count: np.ndarray
-    earlier: np.ndarray
-    renamed: np.ndarray
+    ids: ndarray
+    count: ndarray
+    earlier: ndarray
+    renamed: ndarray
 
     @staticmethod
     def of(cells: list[bytes]) -> SharedIds:
@@ -218,7 +219,7 @@ class SharedIds:
         order = np.argsort(ids)
         return SharedIds(ids[order], count[order], earlier[order], np.zeros(len(ids), np.int64))
 
-    def renumbered(self, ids: np.ndarray) -> np.ndarray:
+    def renumbered(self, ids: ndarray) -> ndarray:
         """Return ids (n,) of rows of the partition that no other row has."""
         positions = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         rows = np.flatnonzero(self.ids[positions] == ids)

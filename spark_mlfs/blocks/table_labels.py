@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import DataError, DataNotice, shown
 from ..kernels.matrix import Matrix
@@ -25,7 +26,7 @@ from .tables import (
     without_zeros,
 )
 
-COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+COLLECTIONS = (list, tuple, set, frozenset, ndarray)
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Labelled:
 
     fields: Attributes
     names: list[str]
-    classes: np.ndarray | None = None
+    classes: ndarray | None = None
 
     @property
     def rows(self) -> int:
@@ -116,7 +117,7 @@ def _labels_of_matrix(matrix: Matrix, grades: Grades | None, names: list[str] | 
     )
 
 
-def _entries(matrix: Matrix, grades: Grades | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _entries(matrix: Matrix, grades: Grades | None) -> tuple[ndarray, ndarray, ndarray]:
     """Return (row, label, value) of the entries of a matrix that are not 0.
 
     Of all where a 0 may be a grade."""
@@ -154,7 +155,7 @@ def are_tags(Y: Any) -> bool:
     """Return whether Y is a sequence of lists of texts.
 
     Or of sets or lists that are no rows of a matrix."""
-    is_vector = isinstance(Y, np.ndarray) and Y.ndim == 1
+    is_vector = isinstance(Y, ndarray) and Y.ndim == 1
     if not isinstance(Y, list | tuple) and not hasattr(Y, "to_list") and not is_vector:
         return False
     cells = [cell for cell in Y if isinstance(cell, COLLECTIONS)]
@@ -163,7 +164,7 @@ def are_tags(Y: Any) -> bool:
         return True
     if len({len(cell) for cell in cells}) > 1:
         return True
-    return bool(cells) and isinstance(Y, np.ndarray)
+    return bool(cells) and isinstance(Y, ndarray)
 
 
 def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
@@ -207,7 +208,7 @@ def _indicators(Y: Any) -> Matrix:
     return y.astype(np.float64) if y.dtype.kind == "b" else y
 
 
-def _matrix_of_grades(Y: Any) -> np.ndarray:
+def _matrix_of_grades(Y: Any) -> ndarray:
     """Return grades as a matrix (n, q); one label's may be (n,)."""
     kind = kind_of(Y)
     matrix = numbers_of_frame(Y, kind, "Y") if kind else numbers(Y, "Y")
@@ -218,7 +219,7 @@ def _matrix_of_grades(Y: Any) -> np.ndarray:
     return matrix.reshape(len(matrix), -1)
 
 
-def _classes(y: np.ndarray) -> Labelled:
+def _classes(y: ndarray) -> Labelled:
     """Return each class of one class a row as a label."""
     numeric = y.dtype.kind == "f"
     absent = ""
@@ -252,7 +253,7 @@ def _classes(y: np.ndarray) -> Labelled:
     return Labelled(labels, [str(value) for value in classes], classes)
 
 
-def _warn_of_delimiters(classes: np.ndarray) -> None:
+def _warn_of_delimiters(classes: ndarray) -> None:
     """Warn where parts of texts repeat, as those of several tags in one text do."""
     texts = [value for value in classes if isinstance(value, str)]
     for mark in ",;|":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import LARGE_WHOLE, DataError, shown
 from ..kernels.categories import Categories
@@ -150,7 +151,7 @@ def check_real(dtype: np.dtype, name: str) -> None:
         )
 
 
-def numbers(values: Any, name: str) -> np.ndarray:
+def numbers(values: Any, name: str) -> ndarray:
     """Return values as an array of numbers; None is NaN."""
     try:
         x = np.asarray(unmasked(values))
@@ -173,7 +174,7 @@ def numbers(values: Any, name: str) -> np.ndarray:
     return as_float
 
 
-def _check_exact(x: np.ndarray, as_float: np.ndarray, name: str) -> None:
+def _check_exact(x: ndarray, as_float: ndarray, name: str) -> None:
     """Raise `DataError` for whole numbers that become others as float64."""
     with np.errstate(invalid="ignore"):
         large = np.argwhere(np.abs(as_float) >= 1 << 53)
@@ -217,7 +218,7 @@ def numbers_of_frame(
     kind: str,
     name: str = "X",
     categories: Categories | None = None,
-) -> np.ndarray:
+) -> ndarray:
     """Return the columns of a pandas or Polars frame as float64.
 
     `DataError` names those that hold something else. `categories` codes those that are categories
@@ -269,7 +270,7 @@ def _first_ten(texts: Sequence[str]) -> str:
     return ", ".join(texts[:10]) + (" …" if len(texts) > 10 else "")
 
 
-def _is_text(column: np.ndarray) -> bool:
+def _is_text(column: ndarray) -> bool:
     """Return whether some cell is no number."""
     if column.dtype.kind in "OUS":
         try:

@@ -10,6 +10,7 @@ refused. A row of weight 0 is no row: it is left out before anything is counted.
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 BITS = 16  # significant ones of a weight that is no whole number
 WHOLE = 1 << 24  # below, whole numbers stay as they are
@@ -22,7 +23,7 @@ TOO_FAR = (
 )
 
 
-def fixed(weights: np.ndarray) -> np.ndarray:
+def fixed(weights: ndarray) -> ndarray:
     """Return the weights as they are counted, float64."""
     weights = np.asarray(weights, np.float64)
     mantissa, exponent = np.frexp(weights)
@@ -30,7 +31,7 @@ def fixed(weights: np.ndarray) -> np.ndarray:
     return np.where((weights < WHOLE) & (weights == np.rint(weights)), weights, rounded)
 
 
-def exponent_of(weights: np.ndarray) -> int:
+def exponent_of(weights: ndarray) -> int:
     """Return the largest e such that 2^e divides all of some fixed-point weights above 0.
 
     e ≤ 0 unless all are `LARGE`."""
@@ -44,12 +45,12 @@ def exponent_of(weights: np.ndarray) -> int:
     return int((exponent - BITS + trailing).min())
 
 
-def in_units(weights: np.ndarray, exponent: int) -> np.ndarray:
+def in_units(weights: ndarray, exponent: int) -> ndarray:
     """Return (n,) int64 fixed-point weights in units of 2^exponent."""
     return np.ldexp(weights, -exponent).astype(np.int64)
 
 
-def wrong_weight(weights: np.ndarray, absent: np.ndarray | None = None) -> tuple[str, int] | None:
+def wrong_weight(weights: ndarray, absent: ndarray | None = None) -> tuple[str, int] | None:
     """Return the problem of the first weight that cannot be used, and its position.
 
     `absent` (n,): whether weights are null."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State
@@ -78,11 +79,11 @@ class NeighbourVote(Predictor):
 
     It is ML-kNN's where the state has the tables, else majority."""
 
-    def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
+    def rows(self, x: Matrix, ids: ndarray) -> Rows:
         """Return rows ready for distances."""
         return Rows(self.scaled(x, self.state["columns"]), ids)
 
-    def stored(self, x: Matrix, ids: np.ndarray) -> Rows:
+    def stored(self, x: Matrix, ids: ndarray) -> Rows:
         """Return training rows as the state has them (the varying columns) ready for distances."""
         return Rows(self.scaled(x), ids)
 
@@ -97,17 +98,17 @@ class NeighbourVote(Predictor):
         y = self.state["y"].astype(np.float64)
         return self.stored(x, np.arange(x.shape[0])), y
 
-    def counts(self, query: Rows) -> np.ndarray:
+    def counts(self, query: Rows) -> ndarray:
         reference, y = self.training
         return label_counts(nearest(query, reference, self.state["k"]), y)
 
-    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[ndarray, ndarray]:
         # training rows are known by their position; a row to predict is no training row, whatever
         # its values
         ids = -1 - np.arange(x.shape[0])
         return self.vote(self.counts(self.rows(x, ids)))
 
-    def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def vote(self, counts: ndarray) -> tuple[ndarray, ndarray]:
         if "prior" in self.state:  # ML-kNN's tables
             yes, no = odds(counts, self.state)
             return (yes > no).astype(np.uint8), yes / (yes + no)

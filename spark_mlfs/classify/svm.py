@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 from scipy.special import expit
 
 from ..blocks.block import Block
@@ -88,10 +89,10 @@ def label_machines(
 
 def _machine(
     x: Matrix,
-    y: np.ndarray,
-    ids: np.ndarray,
+    y: ndarray,
+    ids: ndarray,
     p: Values,
-) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+) -> tuple[ndarray, tuple[float, float, float, float]]:
     """Return weights, and (intercept, a, b of the probability, iterations)."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.exceptions import ConvergenceWarning
@@ -123,13 +124,13 @@ def _machine(
     return machine.coef_[0], (intercept, float(curve.a_), float(curve.b_), machine.n_iter_)
 
 
-def _splits(ids: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def _splits(ids: ndarray, seed: int) -> list[tuple[ndarray, ndarray]]:
     """Return training and test rows of each fold, by the rows' ids."""
     fold = (mix(ids, seed + 0xF01D) % np.uint64(FOLDS)).astype(int)
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
 
 
-def _have_both_classes(splits: list[tuple[np.ndarray, np.ndarray]], y: np.ndarray) -> bool:
+def _have_both_classes(splits: list[tuple[ndarray, ndarray]], y: ndarray) -> bool:
     """Return whether the training rows of every fold have both classes, and there are test rows."""
     for train, test in splits:
         if not len(train) or not len(test):
@@ -139,7 +140,7 @@ def _have_both_classes(splits: list[tuple[np.ndarray, np.ndarray]], y: np.ndarra
     return True
 
 
-def beside(x: Matrix, labels: np.ndarray) -> Matrix:
+def beside(x: Matrix, labels: ndarray) -> Matrix:
     """Return rows with labels as further features."""
     y = labels.astype(np.float64)
     return sp.hstack([x, sp.csr_matrix(y)], format="csr") if sp.issparse(x) else np.hstack([x, y])
@@ -228,7 +229,7 @@ class BRSVM(Classifier):
 class Machines(Predictor):
     """Prediction of independent machines, or of a chain of them."""
 
-    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[ndarray, ndarray]:
         s = self.state
         x = self.scaled(x, s["columns"])
         v = x.shape[1]
@@ -245,7 +246,7 @@ class Machines(Predictor):
         return labels, scores
 
 
-def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
+def decisions(x: Matrix, weights: ndarray) -> ndarray:
     """Return x w' of the rows x (n, v) and `weights` (q, v), each row's to the bit.
 
     BLAS rounds a row by its place among the others."""
@@ -324,10 +325,10 @@ class NeighbourChain(Predictor):
     """Prediction of a chain of nearest-neighbour votes."""
 
     @cached_property
-    def training(self) -> tuple[Matrix, np.ndarray]:
+    def training(self) -> tuple[Matrix, ndarray]:
         return self.scaled(self.state["x"]), self.state["y"].toarray()
 
-    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[ndarray, ndarray]:
         s = self.state
         z, y = self.training
         x = self.scaled(x, s["columns"])

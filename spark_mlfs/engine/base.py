@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import threadpoolctl
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State
@@ -185,7 +186,7 @@ class Engine(Releasable):
     0..v-1 in their order."""
 
     look_ahead = 1  # how many link vectors a greedy method should ask for at once
-    shift: np.ndarray | None = None  # (d,) exponents of what features are multiplied by
+    shift: ndarray | None = None  # (d,) exponents of what features are multiplied by
     in_one_process = False  # whether all rows are in this process
 
     def __init__(self, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
@@ -302,7 +303,7 @@ class Engine(Releasable):
         """Return the states of all rows as they are before they are finished, in order."""
         raise NotImplementedError
 
-    def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
+    def edges_of(self, statistic: FeatureShardedStatistic) -> ndarray:
         """Return where the features of a statistic are cut.
 
         `BudgetError` where the piece of one feature exceeds a worker's share."""
@@ -440,7 +441,7 @@ class Engine(Releasable):
             self._codings[key] = plan_coding(self.profile, num_bins, binning, edges)
         return self._codings[key]
 
-    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+    def quantiles(self, shares: ndarray) -> ndarray:
         """Return (v, len(shares)) exact quantiles of the varying features, linear interpolation."""
         raise NotImplementedError
 
@@ -450,19 +451,17 @@ class Engine(Releasable):
         target: Target,
         selected: tuple[int, ...],
         logs: CountLogs,
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Return (v,) I(f; target | X_S) in nats, S = `selected` jointly."""
         raise NotImplementedError
 
-    def over_columns(
-        self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
-    ) -> np.ndarray:
+    def over_columns(self, work: Callable[[ndarray, ndarray], ndarray], target: Target) -> ndarray:
         """Return `work(values (rows, w), groups (rows,))` of slices of varying columns, end to end.
 
         The rows are grouped."""
         raise NotImplementedError
 
-    def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
+    def in_memory(self, work: Callable[[ndarray, Block], Answer]) -> Answer:
         """Return `work(x, block)` with all rows in one memory.
 
         x (n, v) is standardised, rows in the order of their ids."""

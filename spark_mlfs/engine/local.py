@@ -9,6 +9,7 @@ from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.block import Block, in_order_of_ids, join
 from ..blocks.codec import State
@@ -50,7 +51,7 @@ class SizingEngine(Engine):
 
     in_one_process = True
 
-    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+    def quantiles(self, shares: ndarray) -> ndarray:
         low = self.profile.low[self.profile.varying][:, None]
         high = self.profile.high[self.profile.varying][:, None]
         return low + (high - low) * shares  # any edges: sizes do not depend on them
@@ -221,7 +222,7 @@ class LocalEngine(Engine):
         spare, keeps_codes = self._spare([*statistics])
         return [self._state(statistic, spare, keeps_codes) for statistic in statistics]
 
-    def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:
+    def _sharded(self, statistic: FeatureShardedStatistic) -> ndarray:
         """Return the numbers of all features, range by range."""
         edges = self.edges_of(statistic)
         shards = statistic.shards(self._read(statistic), self.profile, edges)
@@ -231,7 +232,7 @@ class LocalEngine(Engine):
         ]
         return np.concatenate(parts, axis=1)
 
-    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+    def quantiles(self, shares: ndarray) -> ndarray:
         return exact_quantiles(self.rows.x, self.profile.varying, shares)
 
     def cell_information(
@@ -240,10 +241,10 @@ class LocalEngine(Engine):
         target: Target,
         selected: tuple[int, ...],
         logs: CountLogs,
-    ) -> np.ndarray:
+    ) -> ndarray:
         return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
-    def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
+    def in_memory(self, work: Callable[[ndarray, Block], Answer]) -> Answer:
         self.refuse_weights("a method that goes over the rows themselves")
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
         rows = f"all {self.profile.n} rows of {self.num_features} features"
@@ -270,9 +271,7 @@ class LocalEngine(Engine):
         self.refuse_weights("a method that goes over the rows themselves")
         return [work(self.gathered(), list(range(self.profile.q)))]
 
-    def over_columns(
-        self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
-    ) -> np.ndarray:
+    def over_columns(self, work: Callable[[ndarray, ndarray], ndarray], target: Target) -> ndarray:
         self.refuse_weights("a method that goes over the rows themselves")
         block = self.identified()
         rows, groups = target.groups(block)

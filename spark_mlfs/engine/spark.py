@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -215,7 +216,7 @@ class SparkEngine(Engine):
 
     def _sharded_job(
         self, frame: DataFrame, statistics: list[FeatureShardedStatistic], shuffled: bool
-    ) -> list[np.ndarray]:
+    ) -> list[ndarray]:
         """Return the numbers of statistics that are finished range by range of features.
 
         That is done on the executors."""
@@ -234,7 +235,7 @@ class SparkEngine(Engine):
         count = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // worker)))
         rows = rows.repartition(count, "statistic", "piece")
         rows = rows.mapInArrow(partial(tasks.reduce_shards, **shared), STATE_SCHEMA)
-        numbers: list[dict[int, np.ndarray]] = [{} for _ in statistics]
+        numbers: list[dict[int, ndarray]] = [{} for _ in statistics]
         for row in self._collect(rows, shuffled):
             numbers[row.statistic][row.piece] = decode(bytes(row.state))["numbers"]
         return [
@@ -260,14 +261,14 @@ class SparkEngine(Engine):
         target: Target,
         selected: tuple[int, ...],
         logs: CountLogs,
-    ) -> np.ndarray:
+    ) -> ndarray:
         counts = cell_counts(coding, target, selected, logs)
         is_small = counts.state_bytes(self.profile) <= DIRECT_BYTES
         if is_small and self._spread_by_cells(coding, selected) is None:
             return self.run(counts, keep=False)[0][0]
         return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
-    def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
+    def in_memory(self, work: Callable[[ndarray, Block], Answer]) -> Answer:
         self.refuse_weights("a method that goes over the rows themselves")
         size = 8 * self.profile.n * self.num_features
         rows = f"{self.profile.n} rows of {self.num_features} features in one task"
@@ -313,9 +314,7 @@ class SparkEngine(Engine):
         rows = self._collect(spread.mapInArrow(task, "state binary"), True)
         return [decode(bytes(row.state)) for row in rows]
 
-    def over_columns(
-        self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
-    ) -> np.ndarray:
+    def over_columns(self, work: Callable[[ndarray, ndarray], ndarray], target: Target) -> ndarray:
         self.refuse_weights("a method that goes over the rows themselves")
         features = self.profile.varying
         by_size = -(-8 * self.profile.n * self.num_features // SLICE_BYTES)
@@ -327,7 +326,7 @@ class SparkEngine(Engine):
         rows = sorted(self._collect(worked, True), key=lambda row: row.position)
         return np.concatenate([decode(bytes(row.block))["result"] for row in rows])
 
-    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+    def quantiles(self, shares: ndarray) -> ndarray:
         def count(counts: Statistic) -> Any:
             return self.run(counts, keep=False)[0]
 
@@ -341,6 +340,6 @@ def _pasted(pieces: list[State]) -> State:
 
 
 def _widened(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype == np.int32:
+    if isinstance(value, ndarray) and value.dtype == np.int32:
         return value.astype(np.int64)
     return value

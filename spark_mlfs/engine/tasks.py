@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import (
@@ -165,7 +166,7 @@ def sharded_states(
     batches: Batches,
     statistics: list[FeatureShardedStatistic],
     profile: Profile,
-    edges: list[np.ndarray],
+    edges: list[ndarray],
     share: int,
 ) -> Batches:
     """Yield states of sharded statistics.
@@ -184,7 +185,7 @@ def reduce_shards(
     batches: Batches,
     statistics: list[FeatureShardedStatistic],
     profile: Profile,
-    edges: list[np.ndarray],
+    edges: list[ndarray],
 ) -> Batches:
     """Merge and finish all states of each shard; the numbers go on."""
     merged: dict[tuple[int, int], list[State]] = {}
@@ -239,7 +240,7 @@ def _code_bytes(block: CodedBlock) -> int:
     return block.onehot.indices.nbytes if block.codes is None else block.codes.nbytes
 
 
-def times(batches: Batches, shift: np.ndarray) -> Batches:
+def times(batches: Batches, shift: ndarray) -> Batches:
     """Multiply feature j of raw blocks by 2^`shift`[j]."""
     for data in encoded_cells(batches):
         yield _block_row(Block.decode(data).times(shift).encode())
@@ -272,7 +273,7 @@ def gather_coded(batches: Batches) -> Batches:
 
 def spread_columns(
     batches: Batches,
-    features: np.ndarray,
+    features: ndarray,
     target: Target,
     slices: int,
 ) -> Batches:
@@ -290,9 +291,7 @@ def spread_columns(
             yield _block_row(encode(part), index)
 
 
-def work_on_columns(
-    batches: Batches, work: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> Batches:
+def work_on_columns(batches: Batches, work: Callable[[ndarray, ndarray], ndarray]) -> Batches:
     """Put all parts of a slice of columns, rows in the order of their ids, through a function."""
     with one_thread():
         for index, cells in itertools.groupby(
@@ -327,7 +326,7 @@ def over_labels(
 # ---- all rows in one task ----
 
 
-def in_memory(engine: LocalEngine, work: Callable[[np.ndarray, Block], Any]) -> Any:
+def in_memory(engine: LocalEngine, work: Callable[[ndarray, Block], Any]) -> Any:
     """Return `Engine.in_memory` inside a task."""
     engine.rescale_extremes()
     return engine.in_memory(work)

@@ -24,6 +24,7 @@ from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from ..blocks.codec import decode, encode
@@ -44,7 +45,7 @@ def propensities(
     rows: int,
     a: float = 0.55,
     b: float = 1.5,
-) -> np.ndarray:
+) -> ndarray:
     """Return the propensities (q,) of labels that `counts` (q,) of N training `rows` have.
 
         p_l = 1 / (1 + C (N_l + b)^−a),     C = (ln N − 1)(b + 1)^a
@@ -74,7 +75,7 @@ class SumsAtK:
     Σ y_(i) and nDCG; at k = 1 to m; high and low halves in fixed point."""
 
     rows: int
-    values: np.ndarray
+    values: ndarray
 
     def __add__(self, other: SumsAtK) -> SumsAtK:
         if self.values.shape != other.values.shape:
@@ -194,8 +195,8 @@ def _sums(
     truth: Matrix,
     scores: Matrix,
     most: int,
-    worth: list[np.ndarray],
-) -> np.ndarray:
+    worth: list[ndarray],
+) -> ndarray:
     """Return the `SumsAtK.values` (w, 2, 2, most, 2) of some rows."""
     n, q = truth.shape
     true = sp.csr_matrix(truth, copy=True)
@@ -241,7 +242,7 @@ def _sums(
     )
 
 
-def stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def stored(scores: Matrix, most: int) -> tuple[ndarray, ndarray, ndarray]:
     """Return row, label and score of the predictions that may be among the `most` best of a row."""
     cells = scores.data if sp.issparse(scores) else scores
     values = np.asarray(cells, np.float64)
@@ -259,12 +260,12 @@ def stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def best_of(
-    rows: np.ndarray,
-    labels: np.ndarray,
-    values: np.ndarray,
+    rows: ndarray,
+    labels: ndarray,
+    values: ndarray,
     n: int,
     most: int,
-) -> np.ndarray:
+) -> ndarray:
     """Return the labels (n, most) of each row by falling value, of a tie the smallest first.
 
     They are −1 where a row has no more."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import binary_array, decode, encode, encoded_cells
@@ -50,7 +51,7 @@ def _encoded(state: State) -> pa.RecordBatch:
 # ---- the label lists of all rows ----
 
 
-def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
+def collect_labels(packed: Dataset) -> tuple[ndarray, sp.csr_matrix]:
     """Return row ids (n,) and positive labels (n, q) of all rows; one job."""
     rows = identified(packed)
     if isinstance(rows, InMemoryDataset):
@@ -58,9 +59,7 @@ def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
     return labels_of_blocks(rows.blocks(), blocks_of, packed.profile.q)
 
 
-def labels_of_blocks(
-    frame: Any, read: Read, q: int | None = None
-) -> tuple[np.ndarray, sp.csr_matrix]:
+def labels_of_blocks(frame: Any, read: Read, q: int | None = None) -> tuple[ndarray, sp.csr_matrix]:
     """Return row ids (n,) and positive labels (n, q) of a Spark frame; one job.
 
     `read` makes blocks of the frame's batches. q is one more than the largest label by default."""
@@ -132,8 +131,8 @@ def _labelset_hashes(read: Read, batches: Batches) -> Batches:
 def _fold_ends_of_part(
     shares: tuple[float, ...], draws: Sequence[int], batches: Batches
 ) -> Batches:
-    labelsets: list[np.ndarray] = []
-    ids: list[np.ndarray] = []
+    labelsets: list[ndarray] = []
+    ids: list[ndarray] = []
     for batch in batches:
         labelsets.append(batch.column(0).to_numpy())
         ids.append(batch.column(1).to_numpy())
@@ -143,8 +142,8 @@ def _fold_ends_of_part(
 
 
 def fold_ends(
-    labelsets: np.ndarray,
-    ids: np.ndarray,
+    labelsets: ndarray,
+    ids: ndarray,
     shares: tuple[float, ...],
     draws: Sequence[int],
 ) -> State:
@@ -169,7 +168,7 @@ def fold_ends(
     return state
 
 
-def _dealt(shares: np.ndarray, counts: np.ndarray, chance: np.ndarray) -> np.ndarray:
+def _dealt(shares: ndarray, counts: ndarray, chance: ndarray) -> ndarray:
     """Count the rows (m, folds − 1) of each labelset that are dealt out after each fold.
 
     `shares` (m, folds) in the order of dealing, `counts` (m,) rows. Fractions of rows are rounded

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 
 from .. import read
 from ..blocks.folds import Marked, Split
@@ -50,7 +51,7 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     return marked(train, test, ID)
 
 
-def _ids(batch: pa.RecordBatch, row_id: str) -> np.ndarray:
+def _ids(batch: pa.RecordBatch, row_id: str) -> ndarray:
     column = batch.column(batch.schema.get_field_index(row_id))
     return column.to_numpy(zero_copy_only=False).astype(np.int64)
 
@@ -139,11 +140,11 @@ def sampled(
     return replace(frame, parts=parts, sizes={"rows": size})
 
 
-def _ids_of_part(row_id: str, batches: Batches) -> np.ndarray:
+def _ids_of_part(row_id: str, batches: Batches) -> ndarray:
     return np.concatenate([np.zeros(0, np.int64), *(_ids(batch, row_id) for batch in batches)])
 
 
-def _spark_hashes(ids: np.ndarray, seed: int) -> np.ndarray:
+def _spark_hashes(ids: ndarray, seed: int) -> ndarray:
     """Return the hashes (n,) that Spark's ``xxhash64(id, seed)`` gives."""
     hashes = np.full(len(ids), xxhash.SEED, np.uint64)
     seeds = np.full(len(ids), seed, np.int64).view(np.uint64)
@@ -153,7 +154,7 @@ def _spark_hashes(ids: np.ndarray, seed: int) -> np.ndarray:
     return hashes.view(np.int64)
 
 
-def _filtered(mask: np.ndarray, part: Callable[[], Batches]) -> Batches:
+def _filtered(mask: ndarray, part: Callable[[], Batches]) -> Batches:
     start = 0
     for batch in part():
         yield batch.filter(pa.array(mask[start : start + batch.num_rows]))

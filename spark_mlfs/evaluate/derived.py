@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.dataset import Dataset, InMemoryDataset
@@ -135,7 +136,7 @@ def noisy(
     return mapped(packed, partial(_with_noise, scale, seed), "the rows with noise")
 
 
-def _deviations(engine: Any) -> tuple[np.ndarray, Any]:
+def _deviations(engine: Any) -> tuple[ndarray, Any]:
     """Return the standard deviations (v,) of the varying features, and the cost."""
     (moments,) = engine.run(GroupMoments(Everything()))
     count = moments.count[0]
@@ -144,7 +145,7 @@ def _deviations(engine: Any) -> tuple[np.ndarray, Any]:
     return np.sqrt(np.maximum(variance, 0.0)), engine.cost
 
 
-def _with_noise(scale: np.ndarray, seed: int, block: Block) -> Block:
+def _with_noise(scale: ndarray, seed: int, block: Block) -> Block:
     """Return a block with noise of these standard deviations, `scale` (d,)."""
     x = (
         _sparse_with_noise(scale, seed, block)
@@ -154,14 +155,14 @@ def _with_noise(scale: np.ndarray, seed: int, block: Block) -> Block:
     return replace(block, x=x)
 
 
-def _dense_with_noise(scale: np.ndarray, seed: int, block: Block) -> np.ndarray:
-    x: np.ndarray = block.x.astype(np.float64)
+def _dense_with_noise(scale: ndarray, seed: int, block: Block) -> ndarray:
+    x: ndarray = block.x.astype(np.float64)
     features = np.flatnonzero(scale)
     x[:, features] += scale[features] * normal(block.ids, features, seed)
     return x
 
 
-def _sparse_with_noise(scale: np.ndarray, seed: int, block: Block) -> sp.csr_matrix:
+def _sparse_with_noise(scale: ndarray, seed: int, block: Block) -> sp.csr_matrix:
     x = sp.csr_matrix(block.x, dtype=np.float64, copy=True)
     rows = np.repeat(np.arange(block.n), np.diff(x.indptr))
     features = np.arange(block.d)

@@ -45,6 +45,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from ..blocks.block import WrongRow
@@ -78,9 +79,9 @@ class Sums:
     fixed point, (high, low) halves. `labels` (3, q) int64: per label true positives, predicted
     rows, actual rows."""
 
-    counts: np.ndarray
-    shares: np.ndarray
-    labels: np.ndarray
+    counts: ndarray
+    shares: ndarray
+    labels: ndarray
     kind: str = "standard"
 
     @property
@@ -205,14 +206,14 @@ def by_rows(matrix: Matrix) -> Any:
     return matrix.tocsr() if sp.issparse(matrix) else np.asarray(matrix)
 
 
-def _ratio(above: ArrayLike, below: ArrayLike) -> np.ndarray:
+def _ratio(above: ArrayLike, below: ArrayLike) -> ndarray:
     """Divide entry by entry; 0 where the divisor is 0."""
     numerators = np.asarray(above, np.float64)
     divisors = np.asarray(below, np.float64)
     return np.divide(numerators, divisors, out=np.zeros_like(numerators), where=divisors > 0)
 
 
-def _f1(labels: np.ndarray) -> np.ndarray:
+def _f1(labels: ndarray) -> ndarray:
     hit, predicted, true = labels
     return _ratio(2 * hit, predicted + true)
 
@@ -240,7 +241,7 @@ METRICS = {
     "macroF1": Metric("macro-F1", True, lambda sums: F1["Macro"](sums.labels)),
     "subsetAccuracy": Metric("subset accuracy", True, lambda sums: sums.per("exact", "rows")),
 }
-F1: dict[str, Callable[[np.ndarray], float]] = {
+F1: dict[str, Callable[[ndarray], float]] = {
     "Micro": lambda labels: _f1(labels.sum(axis=1)).item(),
     "Macro": lambda labels: float(_f1(labels).mean()),
 }
@@ -253,7 +254,7 @@ TITLES = {name: metric.title for name, metric in METRICS.items()} | {
 }
 
 
-def _binary(rows: np.ndarray, kind: str) -> np.ndarray:
+def _binary(rows: ndarray, kind: str) -> ndarray:
     positive = rows == 1
     known = positive | (rows == 0)
     if not known.all():
@@ -261,7 +262,7 @@ def _binary(rows: np.ndarray, kind: str) -> np.ndarray:
     return positive
 
 
-def _fixed(shares: np.ndarray) -> np.ndarray:
+def _fixed(shares: ndarray) -> ndarray:
     """Return the sum of shares in [0, 1] in fixed point, its (high, low) halves (2,)."""
     fixed = np.rint(shares * (1 << 2 * _HALF)).astype(np.int64)
     high = fixed >> _HALF
@@ -324,13 +325,13 @@ def _sums(
     )
 
 
-def _below_best_irrelevant(t: np.ndarray, s: np.ndarray) -> np.ndarray:
+def _below_best_irrelevant(t: ndarray, s: ndarray) -> ndarray:
     """Count the relevant labels (n,) that score no more than the best irrelevant one."""
     best_irrelevant = np.where(t, -np.inf, s).max(axis=1)
     return np.asarray((t & (s <= best_irrelevant[:, None])).sum(axis=1))
 
 
-def _depth_of_ascending_sort(t: np.ndarray, s: np.ndarray) -> np.ndarray:
+def _depth_of_ascending_sort(t: ndarray, s: ndarray) -> ndarray:
     """Return how far down (n,) the last relevant label is, of a tie the smaller index."""
     n, q = t.shape
     order = np.argsort(s, axis=1, kind="stable")

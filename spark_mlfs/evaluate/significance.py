@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from ..errors import DataError, ParameterError
@@ -29,7 +30,7 @@ class Friedman:
     `chi2` with `p` on k − 1 degrees of freedom, ties corrected (SciPy's ``friedmanchisquare``); `f`
     with `f_p`: Iman and Davenport's on k − 1 and (k − 1)(N − 1), less conservative."""
 
-    ranks: np.ndarray
+    ranks: ndarray
     chi2: float
     p: float
     f: float
@@ -37,7 +38,7 @@ class Friedman:
     data_sets: int
 
 
-def _table(values: ArrayLike) -> np.ndarray:
+def _table(values: ArrayLike) -> ndarray:
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or min(table.shape) < 2:
         raise DataError(
@@ -53,7 +54,7 @@ def _table(values: ArrayLike) -> np.ndarray:
     return table
 
 
-def ranks(values: ArrayLike, larger_is_better: bool = True) -> np.ndarray:
+def ranks(values: ArrayLike, larger_is_better: bool = True) -> ndarray:
     """Return the ranks r_ij (N, k) of the methods on each data set; ties get their mean rank.
 
     Values count as equal after rounding to 12 significant digits: what differs less is rounding.
@@ -154,7 +155,7 @@ def _check(methods: int, alpha: float) -> None:
         raise ParameterError(f"alpha must be above 0 and below 1, not {alpha}")
 
 
-def cliques(mean_ranks: Sequence[float] | np.ndarray, difference: float) -> list[list[int]]:
+def cliques(mean_ranks: Sequence[float] | ndarray, difference: float) -> list[list[int]]:
     """Return the largest groups of methods whose mean ranks all differ by less than `difference`.
 
     The best come first; a method that differs from all others is in none. These are the bars of a
@@ -175,7 +176,7 @@ def cliques(mean_ranks: Sequence[float] | np.ndarray, difference: float) -> list
     return groups
 
 
-def holm(p_values: Sequence[float]) -> np.ndarray:
+def holm(p_values: Sequence[float]) -> ndarray:
     """Correct p-values by Holm's step-down rule.
 
     Of m in ascending order the i-th is taken times m − i + 1, made not to fall, and at most 1.

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -105,7 +106,7 @@ class Candidate:
         number = self.number(np.arange(width))
         return {text: size_of(text, number) for text in sizes}
 
-    def number(self, features: np.ndarray) -> int:
+    def number(self, features: ndarray) -> int:
         """Count these features; a column of categories counts as one."""
         if not self.columns:
             return len(features)
@@ -113,7 +114,7 @@ class Candidate:
         complete = [m for m in self.columns.values() if places.issuperset(m)]
         return len(features) - sum(len(members) - 1 for members in complete)
 
-    def head(self, order: np.ndarray, count: int) -> np.ndarray:
+    def head(self, order: ndarray, count: int) -> ndarray:
         """Return the best `count` of features in an order; a column of categories counts as one."""
         if not any(self.columns.values()):
             return order[:count]
@@ -217,7 +218,7 @@ class PredictionSums(Statistic, layout="rows"):
 def evaluated(
     train: RowSet,
     test: RowSet,
-    features: np.ndarray,
+    features: ndarray,
     spec: ClassifierSpec,
     kinds: tuple[str, ...],
 ) -> tuple[list[Sums], float, float]:
@@ -237,7 +238,7 @@ def evaluated(
 def _cell(
     train: RowSet,
     test: RowSet,
-    features: np.ndarray,
+    features: ndarray,
     spec: ClassifierSpec,
     kinds: tuple[str, ...],
     with_labels: bool,
@@ -425,7 +426,7 @@ def _has_choice(candidate: Candidate, design: Design) -> bool:
     return len(candidate.requests) > 1 or design.choosing.size
 
 
-def _completed(order: tuple[int, ...], width: int) -> np.ndarray:
+def _completed(order: tuple[int, ...], width: int) -> ndarray:
     """Return a ranking with the features it does not name behind it."""
     last = max(order, default=-1)
     if last >= width:
@@ -489,7 +490,7 @@ def choose(
 def _inner_metric(
     train: RowSet,
     test: RowSet,
-    features: np.ndarray,
+    features: ndarray,
     design: Design,
     choosing: Choose,
 ) -> float:

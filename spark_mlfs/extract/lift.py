@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -48,7 +49,7 @@ WITHOUT = 50  # centres of a label that has no positives, or no negatives
 CANCELS = 1e-5  # a squared distance below this share of the norms has lost digits that count
 
 
-def centre_counts(positive: np.ndarray, n: int, ratio: float) -> np.ndarray:
+def centre_counts(positive: ndarray, n: int, ratio: float) -> ndarray:
     """Return (q,) centres on each side of each label; 0 where one side is empty."""
     smaller = np.minimum(positive, n - positive)
     return np.array([math.ceil(ratio * int(m) - 1e-9) if m else 0 for m in smaller], np.int64)
@@ -64,7 +65,7 @@ class Cluster:
     count: int
 
 
-def sides(block: Block, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, np.ndarray]]:
+def sides(block: Block, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, ndarray]]:
     """Yield each problem and the positions of its rows."""
     order = np.argsort(block.label_indices, kind="stable")
     rows = block.label_rows()[order]
@@ -81,7 +82,7 @@ def sides(block: Block, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, 
         yield cluster, np.flatnonzero(in_side)
 
 
-def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
+def clusters_of(positive: ndarray, n: int, ratio: float) -> list[Cluster]:
     """List the problems of all labels in the order of the output."""
     out = []
     for label, count in enumerate(centre_counts(positive, n, ratio)):
@@ -101,7 +102,7 @@ class FirstRows(SampledRows, graded=False):
 
     clusters: tuple[Cluster, ...] = ()
 
-    def _chosen(self, block: Block) -> list[np.ndarray]:
+    def _chosen(self, block: Block) -> list[ndarray]:
         order = np.lexsort((block.ids, mix(block.ids, self.seed)))
         rank = np.empty(block.n, np.int64)
         rank[order] = np.arange(block.n)
@@ -116,7 +117,7 @@ class FirstRows(SampledRows, graded=False):
 
     def finish(  # type: ignore[override]
         self, state: State, profile: Profile
-    ) -> tuple[Block, list[np.ndarray]]:
+    ) -> tuple[Block, list[ndarray]]:
         block = super().finish(state, profile)
         return block, self._chosen(block)
 
@@ -129,7 +130,7 @@ class ClusterSums(Statistic, layout="identified", quantised=True):
     of coordinates that are whole numbers of 2⁻⁶² n times the largest (2⁻⁵² at most)."""
 
     clusters: tuple[Cluster, ...]
-    centres: np.ndarray
+    centres: ndarray
     geometry: Geometry
 
     def partial(self, block: Block, profile: Profile) -> State:
@@ -153,7 +154,7 @@ class ClusterSums(Statistic, layout="identified", quantised=True):
                 count[places] += np.bincount(nearest, minlength=cluster.count)
         return {"count": count, "total": total}
 
-    def _scale(self, profile: Profile) -> np.ndarray:
+    def _scale(self, profile: Profile) -> ndarray:
         """Return (v,) what coordinates are multiplied by: no sum over all rows leaves int64."""
         bits = min(52, 62 - profile.n.bit_length())
         return 2.0**bits / self.geometry.reach(profile)
@@ -165,14 +166,14 @@ class ClusterSums(Statistic, layout="identified", quantised=True):
         return 8 * (self.centres.size + len(self.centres)) + envelope(2)
 
 
-def _whole_numbers(x: Matrix, scale: np.ndarray) -> Matrix:
+def _whole_numbers(x: Matrix, scale: ndarray) -> Matrix:
     if not sp.issparse(x):
         return np.rint(x * scale).astype(np.int64)
     data = np.rint(x.data * scale[x.indices]).astype(np.int64)
     return sp.csr_matrix((data, x.indices, x.indptr), shape=x.shape)
 
 
-def nearest_centre(points: Rows, centres: np.ndarray) -> np.ndarray:
+def nearest_centre(points: Rows, centres: ndarray) -> ndarray:
     """Return (n,) the nearest of the centres (m, v), the first of equals.
 
     It is found by differences where a product's rounding could decide."""
@@ -198,7 +199,7 @@ def cluster_centres(
     geometry: Geometry,
     seed: int,
     max_iter: int,
-) -> tuple[np.ndarray, int, bool]:
+) -> tuple[ndarray, int, bool]:
     """Return the centres (Σ counts, v) of all problems, iterations, and whether they converged.
 
     They have where no centre moved in the last iteration."""
@@ -277,7 +278,7 @@ class LIFT(Extractor):
             "converged": converged,
         }
 
-    def project(self, state: State, x: Matrix) -> np.ndarray:
+    def project(self, state: State, x: Matrix) -> ndarray:
         return distances(x, state["centres"], state["offset"] / state["scale"])
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
@@ -293,7 +294,7 @@ class LIFT(Extractor):
         return out
 
 
-def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def distances(x: Matrix, centres: ndarray, shift: ndarray) -> ndarray:
     """Return distances (rows, m), to 1e-9 of each, of scaled rows to centres.
 
     Sparse rows lack the shift by −offset/scale."""

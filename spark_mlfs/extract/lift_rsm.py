@@ -36,6 +36,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 from scipy import linalg
 
 from ..blocks.block import Block
@@ -120,7 +121,7 @@ class LIFTRSM(Extractor):
     def pairs(self, profile: Profile, p: Values) -> float:
         return float(min(profile.n, MOST_ROWS)) ** 2 * profile.q * p["subspaces"]
 
-    def project(self, state: State, x: Matrix) -> np.ndarray:
+    def project(self, state: State, x: Matrix) -> ndarray:
         phi = distances(x, state["centres"], state["offset"] / state["scale"]) - state["mean"]
         out = []
         first = 0  # of the projection's entries
@@ -174,7 +175,7 @@ def subspaces(
     count: int,
     width: int,
     seed: tuple[int, int],
-) -> list[np.ndarray]:
+) -> list[ndarray]:
     """Draw the columns of each random subspace, by (seed, label)."""
     width = width if D >= 20 else max(1, int(0.3 * D + 1e-9))
     draws = mix(np.arange(count) + seed[1] * count, seed[0])
@@ -185,9 +186,7 @@ def subspaces(
     return out
 
 
-def graph_forms(
-    phi: np.ndarray, positive: np.ndarray, columns: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def graph_forms(phi: ndarray, positive: ndarray, columns: list[ndarray]) -> tuple[ndarray, ndarray]:
     """Return φ'·2L_n·φ and φ'·2L_b·φ of the averaged neighbour and between-class graphs.
 
     They are met by tiles on and above the diagonal. Memory: φ twice."""
@@ -225,9 +224,9 @@ def graph_forms(
 class SubspaceDistances:
     """Squared distances of rows in each of some subspaces, as products: d² = left · right'."""
 
-    def __init__(self, phi: np.ndarray, columns: list[np.ndarray]) -> None:
-        self.left: list[np.ndarray] = []
-        self.right: list[np.ndarray] = []
+    def __init__(self, phi: ndarray, columns: list[ndarray]) -> None:
+        self.left: list[ndarray] = []
+        self.right: list[ndarray] = []
         ones = np.ones((len(phi), 1))
         for subspace in columns:
             f = phi[:, subspace]
@@ -235,7 +234,7 @@ class SubspaceDistances:
             self.left.append(np.hstack([-2 * f, square, ones]))
             self.right.append(np.hstack([f, ones, square]))
 
-    def squares(self, subspace: int, rows: slice, others: slice) -> np.ndarray:
+    def squares(self, subspace: int, rows: slice, others: slice) -> ndarray:
         """Return d² of a tile, to rounding."""
         return self.left[subspace][rows] @ self.right[subspace][others].T
 
@@ -252,7 +251,7 @@ def _tiles(positive: int, n: int) -> list[Tile]:
     ]
 
 
-def _squared_means(by_subspace: SubspaceDistances, tiles: list[Tile]) -> np.ndarray:
+def _squared_means(by_subspace: SubspaceDistances, tiles: list[Tile]) -> ndarray:
     """Return M(i)² (subspaces, n)."""
     count = len(by_subspace.left)
     n = len(by_subspace.left[0])
@@ -273,13 +272,13 @@ def _squared_means(by_subspace: SubspaceDistances, tiles: list[Tile]) -> np.ndar
 class Laplacian:
     """φ'·2L·φ of a symmetric graph whose tiles arrive row by row, each pair of rows once."""
 
-    def __init__(self, phi: np.ndarray) -> None:
+    def __init__(self, phi: ndarray) -> None:
         self.phi = phi
         self.degree = np.zeros(len(phi))
         self.half = np.zeros((phi.shape[1],) * 2)
-        self.line: np.ndarray | None = None
+        self.line: ndarray | None = None
 
-    def add(self, rows: slice, others: slice, weights: np.ndarray) -> None:
+    def add(self, rows: slice, others: slice, weights: ndarray) -> None:
         """Add a tile of the graph on or above the diagonal."""
         S = weights.astype(np.float64)
         self.degree[rows] += S.sum(axis=1)
@@ -296,17 +295,17 @@ class Laplacian:
             self.half += self.phi[rows].T @ self.line
             self.line = None
 
-    def form(self) -> np.ndarray:
+    def form(self) -> ndarray:
         of_degrees = self.phi.T @ (self.phi * self.degree[:, None])
         return 2 * (of_degrees - self.half - self.half.T)
 
 
 def projection(
-    phi: np.ndarray,
-    positive: np.ndarray,
+    phi: ndarray,
+    positive: ndarray,
     p: Values,
     seed: tuple[int, int],
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[ndarray, ndarray]:
     """Return (D, r) the leading eigenvectors and (D,) all eigenvalues.
 
     Of centred φ (n, D) and the rows `positive` (n,) of the label."""
@@ -349,7 +348,7 @@ class SmallestHashes(Statistic, layout="identified", divisible=False):
     count: int
     seed: int
 
-    def _best(self, ids: np.ndarray) -> State:
+    def _best(self, ids: ndarray) -> State:
         return {"ids": ids[np.lexsort((ids, mix(ids, self.seed)))[: self.count]]}
 
     def partial(self, block: Block, profile: Profile) -> State:

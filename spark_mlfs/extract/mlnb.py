@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 from scipy import linalg
 
 from ..blocks.block import Block
@@ -55,22 +56,22 @@ class ComponentMoments(ExactSums, layout="identified"):
     z = (x − c)P − shift, x the features at `positions` among those that vary, c their provisional
     centre. State: 40·folds·(q + 1)·c bytes."""
 
-    positions: np.ndarray
-    projection: np.ndarray
-    shift: np.ndarray
+    positions: ndarray
+    projection: ndarray
+    shift: ndarray
     folds: int
 
     def features(self, block: Block, profile: Profile) -> Matrix:
         x = features_of(block, profile)
         return x if len(self.positions) == x.shape[1] else x[:, self.positions]
 
-    def components(self, block: Block, profile: Profile) -> np.ndarray:
+    def components(self, block: Block, profile: Profile) -> ndarray:
         """Return z (n, c), each row the same bits whatever the others."""
         unit = unit_of(profile)[self.positions]
         slices = exact.quantised(self.features(block, profile), unit)
         return exact.applied(*slices, unit, self.projection) - self.shift
 
-    def reach(self, profile: Profile) -> np.ndarray:
+    def reach(self, profile: Profile) -> ndarray:
         """Return (c,) powers of two that no component exceeds in size."""
         unit = unit_of(profile)[self.positions]
         largest = unit @ np.abs(self.projection) + np.abs(self.shift)
@@ -88,7 +89,7 @@ class ComponentMoments(ExactSums, layout="identified"):
         state = exact.group_moments(*z, member, wide=profile.n >= exact.WIDE_ROWS)
         return state | {"count": np.bincount(groups, minlength=size).astype(np.int64)}
 
-    def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
+    def finish(self, state: State, profile: Profile) -> dict[str, ndarray]:
         """Return the sums of all rows, and of those with each label.
 
         n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c)."""
@@ -121,11 +122,11 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
     decided by scores that depend on the row alone."""
 
     moments: ComponentMoments
-    square: np.ndarray  # (folds, q, c): coefficients of z², z and 1 of the log-likelihood ratio
-    linear: np.ndarray
-    constant: np.ndarray
-    prior: np.ndarray  # (folds, q)
-    population: np.ndarray  # (p, c) bool
+    square: ndarray  # (folds, q, c): coefficients of z², z and 1 of the log-likelihood ratio
+    linear: ndarray
+    constant: ndarray
+    prior: ndarray  # (folds, q)
+    population: ndarray  # (p, c) bool
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
@@ -163,15 +164,15 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
             "rows": rows,
         }
 
-    def _score(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
+    def _score(self, z: ndarray, fold: int, mask: ndarray) -> ndarray:
         square = self.square[fold][:, mask]
         linear = self.linear[fold][:, mask]
         return z**2 @ square.T + z @ linear.T + self._constant(fold, mask)
 
-    def _constant(self, fold: int, mask: np.ndarray) -> np.ndarray:
+    def _constant(self, fold: int, mask: ndarray) -> ndarray:
         return self.constant[fold][:, mask].sum(axis=1) + self.prior[fold]
 
-    def _score_by_row(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
+    def _score_by_row(self, z: ndarray, fold: int, mask: ndarray) -> ndarray:
         """Score without products of matrices: labels of equal coefficients have equal scores."""
         square = self.square[fold][:, mask]
         linear = self.linear[fold][:, mask]
@@ -182,11 +183,11 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
 
     def _unsure(
         self,
-        score: np.ndarray,
+        score: ndarray,
         fold: int,
-        mask: np.ndarray,
+        mask: ndarray,
         profile: Profile,
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Return the rows whose loss rounding may decide.
 
         A score, or a difference of two, may be on the other side of 0."""
@@ -206,7 +207,7 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
     def _scale(self, profile: Profile) -> float:
         return 2.0 ** min(52, 62 - profile.n.bit_length())
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
+    def finish(self, state: State, profile: Profile) -> ndarray:
         rows = np.maximum(state["rows"], 1)[:, None]
         hamming = state["wrong"] / (rows * profile.q)
         ranking = state["ranking"] / self._scale(profile) / np.maximum(state["ranked"], 1)[:, None]
@@ -216,7 +217,7 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
         return 16 * self.moments.folds * (len(self.population) + 1) + envelope(4)
 
 
-def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
+def ranking_loss(truth: ndarray, score: ndarray) -> ndarray:
     """Return the shares of reversed label pairs of the rows that have such pairs.
 
     Ties count as reversed."""
@@ -227,12 +228,12 @@ def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
     return LabelRanks.of(truth[rows], score[rows]).reversed_pairs() / pairs
 
 
-def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def bayes(m: State, q: int) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Return the coefficients of z², z, 1 in log p(z|1) − log p(z|0), and the prior.
 
     They are (folds, q, c), the prior (folds, q), from the rows outside each fold."""
 
-    def outside(name: str) -> np.ndarray:
+    def outside(name: str) -> ndarray:
         return m[name].sum(axis=0) - m[name]
 
     n = outside("n")
@@ -256,11 +257,11 @@ def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
 
 
 def _gaussian(
-    count: np.ndarray,
-    total: np.ndarray,
-    square: np.ndarray,
-    floor: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    count: ndarray,
+    total: ndarray,
+    square: ndarray,
+    floor: ndarray,
+) -> tuple[ndarray, ndarray, ndarray]:
     """Return the coefficients of z², z and 1 in the logarithm of a class's density."""
     size = np.maximum(count, 1)[:, :, None]
     mean = total / size
@@ -306,7 +307,7 @@ class MLNB(Linear):
             (by_class,) = engine.run(moments, keep=False)
             fitted = bayes(by_class, engine.profile.q)
 
-            def loss(population: np.ndarray) -> np.ndarray:
+            def loss(population: ndarray) -> ndarray:
                 return engine.run(PopulationLoss(moments, *fitted, population), keep=False)[0]
 
             best, trace = search(
@@ -328,17 +329,17 @@ class MLNB(Linear):
 
 
 def search(
-    loss: Callable[[np.ndarray], np.ndarray],
+    loss: Callable[[ndarray], ndarray],
     width: int,
     size: int,
     generations: int,
     seed: int,
     progress: Callable[[str, int, int], None] | None = None,
-) -> tuple[np.ndarray, list[float]]:
+) -> tuple[ndarray, list[float]]:
     """Return the bits of the best string, and its loss after each generation."""
     used = 0
 
-    def draws(*shape: int) -> np.ndarray:
+    def draws(*shape: int) -> ndarray:
         """Draw random numbers by hash of (seed, number of the draw).
 
         It is one sequence whatever the versions of the libraries."""

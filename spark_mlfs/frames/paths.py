@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 
 from ..errors import PACKED, DataError
 from .frame import Batches, Kind, LocalFrame, NeedsSpark
@@ -196,7 +197,7 @@ class FileSplit:
             )
 
 
-def edges_of(data: np.ndarray) -> np.ndarray:
+def edges_of(data: ndarray) -> ndarray:
     """Return where each line of bytes begins, and where the last one ends.
 
     A lone carriage return ends a line, too."""
@@ -212,7 +213,7 @@ def edges_of(data: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], edges])
 
 
-def filled_lines(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def filled_lines(data: ndarray) -> tuple[ndarray, ndarray]:
     """Return the lines that are not white space, and where each begins."""
     edges = edges_of(data)
     keep = np.ones(len(edges) - 1, bool)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 
 from ..errors import DataError
 from ..lazy import Column, DataFrame, F, T
@@ -58,21 +59,21 @@ class Vectors:
     Dense rows have indices, too; `null` marks rows without a vector."""
 
     size: int
-    dense: np.ndarray
-    lengths: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    null: np.ndarray | None = None
+    dense: ndarray
+    lengths: ndarray
+    indices: ndarray
+    values: ndarray
+    null: ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     @property
-    def rows(self) -> np.ndarray:
+    def rows(self) -> ndarray:
         """Return the row position of every stored value."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def take(self, rows: np.ndarray) -> Vectors:
+    def take(self, rows: ndarray) -> Vectors:
         """Return the vectors of some rows, in that order."""
         lengths = self.lengths[rows]
         starts = np.cumsum(self.lengths) - self.lengths
@@ -87,7 +88,7 @@ class Vectors:
             null,
         )
 
-    def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
+    def entries(self, places: ndarray, fill: ndarray | None = None) -> Vectors:
         """Return the entries `places` of every vector, in that order.
 
         `fill` has the values of missing ones."""
@@ -119,7 +120,7 @@ class Vectors:
             self.null,
         )
 
-    def toarray(self) -> np.ndarray:
+    def toarray(self) -> ndarray:
         out = np.zeros((len(self), self.size))
         out[self.rows, self.indices] = self.values
         return out
@@ -142,7 +143,7 @@ class Vectors:
         return pa.StructArray.from_arrays(fields, ["type", "size", "indices", "values"], mask=mask)
 
 
-def _offsets(lengths: np.ndarray) -> pa.Array:
+def _offsets(lengths: ndarray) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > _INT32_MAX:
         raise OverflowError(
@@ -152,7 +153,7 @@ def _offsets(lengths: np.ndarray) -> pa.Array:
     return pa.array(offsets.astype(np.int32))
 
 
-def dense(matrix: np.ndarray) -> Vectors:
+def dense(matrix: ndarray) -> Vectors:
     """Return every row of an n×d matrix as a dense vector."""
     n, size = matrix.shape
     indices = np.tile(np.arange(size, dtype=np.int32), n)
@@ -169,9 +170,9 @@ def dense(matrix: np.ndarray) -> Vectors:
 def sparse(
     n: int,
     size: int,
-    rows: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
+    rows: ndarray,
+    indices: ndarray,
+    values: ndarray,
 ) -> Vectors:
     """Return n sparse vectors from (row, index, value) triples in any order.
 
@@ -197,7 +198,7 @@ def sparse(
     )
 
 
-def sparse_from_matrix(matrix: np.ndarray) -> Vectors:
+def sparse_from_matrix(matrix: ndarray) -> Vectors:
     """Return the rows of an n×d matrix as sparse vectors."""
     n, size = matrix.shape
     rows, indices = np.nonzero(matrix)
@@ -210,7 +211,7 @@ def sparse_from_matrix(matrix: np.ndarray) -> Vectors:
     )
 
 
-def merge(rows: Sequence[np.ndarray], parts: Sequence[Vectors]) -> Vectors:
+def merge(rows: Sequence[ndarray], parts: Sequence[Vectors]) -> Vectors:
     """Return one batch out of several, each with the row positions it fills."""
     if len(parts) == 1:
         return parts[0]
@@ -236,7 +237,7 @@ def from_arrow(column: pa.Array, width: int | None = None) -> Vectors:
     return vectors
 
 
-def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, np.ndarray]:
+def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, ndarray]:
     """Return a received column of vectors, whose size is not looked at, and the size of each."""
     kind, size, indices, values = column.flatten()
     dense = np.asarray(kind.fill_null(1)) == 1
@@ -256,7 +257,7 @@ def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, np.ndarray]:
     ), sizes
 
 
-def raw_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+def raw_bytes(texts: pa.Array) -> tuple[ndarray, ndarray]:
     """Return the bytes of a column of texts, and the n+1 offsets into them; no copy."""
     _, offsets, data = texts.buffers()
     large = pa.types.is_large_string(texts.type)
@@ -267,6 +268,6 @@ def raw_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return content, np.frombuffer(offsets, kind, len(texts) + 1, kind.itemsize * texts.offset)
 
 
-def within(lengths: np.ndarray) -> np.ndarray:
+def within(lengths: ndarray) -> ndarray:
     """Return the place of each entry of lists of these lengths within its list."""
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

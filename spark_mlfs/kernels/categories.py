@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from ..errors import DataError, DataNotice
 from .matrix import Matrix
@@ -48,9 +49,9 @@ class Categories:
         place: int,
         name: Any,
         cells: Any,
-        plain: np.ndarray,
+        plain: ndarray,
         text: bool,
-    ) -> np.ndarray | None:
+    ) -> ndarray | None:
         """Return a column (n,) as codes or days, None where it is one of numbers.
 
         `plain` the cells as NumPy has them, `text` whether they are no numbers."""
@@ -155,12 +156,12 @@ class Categories:
         return [*known, None] if lacking and self.missing in VALUE_POLICIES else known
 
     @property
-    def counts(self) -> np.ndarray:
+    def counts(self) -> ndarray:
         """(d,) how many codes each column has, 0 of numbers."""
         return np.array([len(self.values.get(place, ())) for place in range(len(self.columns))])
 
     @property
-    def sources(self) -> np.ndarray:
+    def sources(self) -> ndarray:
         """(features,) the place of the column that each feature is made of."""
         features = 1 if self.codes else np.maximum(self.counts, 1)
         return np.repeat(np.arange(len(self.columns)), features)
@@ -185,7 +186,7 @@ class Categories:
         places = sorted(self.values)
         return tuple((self.columns[place], tuple(self._names(place))) for place in places)
 
-    def features(self, x: np.ndarray) -> Matrix:
+    def features(self, x: ndarray) -> Matrix:
         """Return (n, features) of columns x (n, d) of codes and numbers."""
         if self.codes or not self.values:
             return x
@@ -211,7 +212,7 @@ def _is_categorical(cells: Any) -> bool:
     return type(cells.dtype).__name__ in ("CategoricalDtype", "Categorical", "Enum")
 
 
-def _is_date(plain: np.ndarray, text: bool) -> bool:
+def _is_date(plain: ndarray, text: bool) -> bool:
     """Return whether cells are dates, which objects are by the first that is known."""
     if plain.dtype.kind == "M":
         return True
@@ -220,7 +221,7 @@ def _is_date(plain: np.ndarray, text: bool) -> bool:
     return isinstance(next(iter(plain[~pd.isna(plain)]), None), datetime.date)
 
 
-def _days(cells: Any, plain: np.ndarray) -> np.ndarray:
+def _days(cells: Any, plain: ndarray) -> ndarray:
     """Return dates as days since 1970-01-01, in UTC where they have a zone.
 
     A missing one is NaN."""

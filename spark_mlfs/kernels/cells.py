@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..lazy import cached_property
 from .information import CountLogs
@@ -26,13 +27,13 @@ from .matrix import runs, sums_between
 PAIRS_AT_ONCE = 1 << 22  # pairs of listed cells that are looked at together
 
 
-def numbered(values: np.ndarray) -> tuple[np.ndarray, int]:
+def numbered(values: ndarray) -> tuple[ndarray, int]:
     """Return the values replaced by 0..count-1 in their order, and count."""
     distinct, number = np.unique(values, return_inverse=True)
     return number, len(distinct)
 
 
-def joint_cells(columns: Iterable[np.ndarray], n: int, width: int) -> np.ndarray:
+def joint_cells(columns: Iterable[ndarray], n: int, width: int) -> ndarray:
     """Return (n,) a number for each row's joint code in the columns, codes 0..width-1.
 
     Equal codes have equal numbers (among these rows)."""
@@ -46,7 +47,7 @@ def joint_cells(columns: Iterable[np.ndarray], n: int, width: int) -> np.ndarray
     return cells
 
 
-def informative_rows(cells: np.ndarray, labelsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def informative_rows(cells: ndarray, labelsets: ndarray, rows: ndarray) -> ndarray:
     """Return those of `rows` whose cell has rows of different labelsets.
 
     The others tell nothing about the labels."""
@@ -66,20 +67,20 @@ class CellPairs:
     `owner` (P,) each pair's cell; `labels` whether groups are labels, which overlap, or classes;
     `mass` (n,) of rows."""
 
-    cell: np.ndarray
-    rows: np.ndarray
-    pair: np.ndarray
-    owner: np.ndarray
+    cell: ndarray
+    rows: ndarray
+    pair: ndarray
+    owner: ndarray
     labels: bool
-    mass: np.ndarray | None = None
+    mass: ndarray | None = None
 
     @staticmethod
     def of(
-        cell: np.ndarray,
-        rows: np.ndarray,
-        groups: np.ndarray,
+        cell: ndarray,
+        rows: ndarray,
+        groups: ndarray,
         labels: bool,
-        mass: np.ndarray | None = None,
+        mass: ndarray | None = None,
     ) -> CellPairs:
         """Make the pairs from the rows' groups; of labels, group 0 is all rows and is left out."""
         if labels:
@@ -98,33 +99,33 @@ class CellPairs:
         )
 
     @cached_property
-    def in_cell(self) -> np.ndarray:
+    def in_cell(self) -> ndarray:
         """(C,) rows of each cell."""
         return self.by_cell(self.cell)
 
     @cached_property
-    def in_pair(self) -> np.ndarray:
+    def in_pair(self) -> ndarray:
         """(P,) rows of each pair."""
         return self.by_pair(self.pair)
 
-    def by_cell(self, numbers: np.ndarray, size: int = 0) -> np.ndarray:
+    def by_cell(self, numbers: ndarray, size: int = 0) -> ndarray:
         """Count the rows of each of the `numbers` (n,)."""
         return np.bincount(numbers, self.mass, minlength=size).astype(np.int64)
 
-    def by_pair(self, numbers: np.ndarray, size: int = 0) -> np.ndarray:
+    def by_pair(self, numbers: ndarray, size: int = 0) -> ndarray:
         """Count the rows of each of the `numbers` (r,)."""
         mass = None if self.mass is None else self.mass[self.rows]
         return np.bincount(numbers, mass, minlength=size).astype(np.int64)
 
 
 def dense_cell_information(
-    codes: np.ndarray,
+    codes: ndarray,
     width: int,
     per_byte: int,
     features: int,
     pairs: CellPairs,
     logs: CountLogs,
-) -> np.ndarray:
+) -> ndarray:
     """Return (features,) int64 fixed-point n·I(f; groups | cell) from packed codes.
 
     They are as `counts.count_dense` reads them."""
@@ -155,10 +156,10 @@ def dense_cell_information(
 
 def sparse_cell_information(
     onehot: sp.csr_matrix,
-    bins: np.ndarray,
+    bins: ndarray,
     pairs: CellPairs,
     logs: CountLogs,
-) -> np.ndarray:
+) -> ndarray:
     """Return (v,) fixed-point n·I(f; groups | cell) from one-hot slots of the stored codes.
 
     They are (n, Σ(bins − 1)), `bins` (v,) a feature."""
@@ -200,7 +201,7 @@ def _unstored_label_terms(
     feature_cell: sp.csr_matrix,
     feature_pair: sp.csr_matrix,
     pairs: CellPairs,
-) -> np.ndarray:
+) -> ndarray:
     """Return (v,) what the code that is not stored adds, less what the cells have without f.
 
     `feature_cell` (v, C) and `feature_pair` (v, P): rows of each cell and pair with a stored code
@@ -223,7 +224,7 @@ def _unstored_label_terms(
     return total + sums_between(terms, feature_pair.indptr)
 
 
-def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _label_terms(logs: CountLogs, positive: ndarray, rows: ndarray) -> ndarray:
     """Return T(p) + T(r − p) − T(r).
 
     Where p exceeds r (rows of a pair were removed) it is a dummy that cancels."""
@@ -233,10 +234,10 @@ def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.
 
 def _changes_without_pairs(
     logs: CountLogs,
-    cell: np.ndarray,
-    removed: np.ndarray,
+    cell: ndarray,
+    removed: ndarray,
     pairs: CellPairs,
-) -> np.ndarray:
+) -> ndarray:
     """Return Σ over the pairs p of each listed cell of terms after less terms before.
 
     After `removed` rows without p left the cell."""
@@ -258,7 +259,7 @@ def _changes_without_pairs(
     return out
 
 
-def _removal(logs: CountLogs, rows: np.ndarray, removed: sp.csr_matrix) -> np.ndarray:
+def _removal(logs: CountLogs, rows: ndarray, removed: sp.csr_matrix) -> ndarray:
     """Return T(rows left) − T(rows) of each entry of `removed`.
 
     Its columns are cells or pairs with `rows` rows."""
@@ -267,18 +268,18 @@ def _removal(logs: CountLogs, rows: np.ndarray, removed: sp.csr_matrix) -> np.nd
 
 
 def _by_feature(
-    values: np.ndarray,
+    values: ndarray,
     slots: sp.csr_matrix,
-    of_slot: np.ndarray,
+    of_slot: ndarray,
     v: int,
-) -> np.ndarray:
+) -> ndarray:
     """Return exact int64 sums of the values of the entries of `slots` by the feature of its row."""
     out = np.zeros(v, np.int64)
     np.add.at(out, of_slot, sums_between(values, slots.indptr))
     return out
 
 
-def _values_at_owner(table: sp.csr_matrix, pairs: sp.csr_matrix, owner: np.ndarray) -> np.ndarray:
+def _values_at_owner(table: sp.csr_matrix, pairs: sp.csr_matrix, owner: ndarray) -> ndarray:
     """Return, for every entry (row, pair) of `pairs`, the value of `table` at (row, its cell)."""
     row = np.repeat(np.arange(pairs.shape[0], dtype=np.int64), np.diff(pairs.indptr))
     table_row = np.repeat(np.arange(table.shape[0], dtype=np.int64), np.diff(table.indptr))

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 SMALL = 12.0  # deviation up to which every k is visited
 # pairs that are looked at together, so that what is made of them stays in the cache
@@ -29,10 +30,10 @@ STEPS = 13  # to each side: nearly ten deviations
 
 def expected(
     n: float,
-    a: np.ndarray,
-    p: np.ndarray,
+    a: ndarray,
+    p: ndarray,
     both: bool = False,
-) -> np.ndarray:
+) -> ndarray:
     """Return (k,) E[D] of the cells of a and p of n rows, pair by pair.
 
     With `both` that of the cells of a and n − p as well."""
@@ -60,24 +61,24 @@ def expected(
     return out
 
 
-def _divergence(k: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def _divergence(k: ndarray, mean: ndarray) -> ndarray:
     """Return D(k, μ)."""
     return k * np.log(np.where(k > 0, k, mean) / mean) - k + mean
 
 
 def _by_steps(
     n: float,
-    a: np.ndarray,
-    p: np.ndarray,
+    a: ndarray,
+    p: ndarray,
     both: bool,
-) -> np.ndarray:
+) -> ndarray:
     """Return E[D] by every k from the mode outwards, until it weighs nothing."""
     mean = a * p / n
     other_mean = a * (n - p) / n
     mode = np.floor((a + 1) * (p + 1) / (n + 2))
     mode = np.clip(mode, np.maximum(0.0, a + p - n), np.minimum(a, p))
 
-    def divergence(k: np.ndarray, pairs: np.ndarray | slice) -> np.ndarray:
+    def divergence(k: ndarray, pairs: ndarray | slice) -> ndarray:
         of_cell = _divergence(k, mean[pairs])
         return of_cell + (_divergence(a[pairs] - k, other_mean[pairs]) if both else 0.0)
 
@@ -108,11 +109,11 @@ def _by_steps(
 
 def _by_lattice(
     n: float,
-    a: np.ndarray,
-    p: np.ndarray,
-    deviation: np.ndarray,
+    a: ndarray,
+    p: ndarray,
+    deviation: ndarray,
     both: bool,
-) -> np.ndarray:
+) -> ndarray:
     """Return E[D] by k a step apart around the mean.
 
     Every cell holds rows there, so that Stirling's series serves its weight."""
@@ -153,7 +154,7 @@ class Chance:
     def __init__(self, scale: float) -> None:
         self.scale = scale
         self._size = 0
-        self._known: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
+        self._known: dict[Any, tuple[ndarray, ndarray]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -162,7 +163,7 @@ class Chance:
             "_known": {},
         }
 
-    def summed(self, a: np.ndarray, rows: np.ndarray, n: int | None = None) -> np.ndarray:
+    def summed(self, a: ndarray, rows: ndarray, n: int | None = None) -> ndarray:
         """Return E[n·I] (…,) of codes of `a` rows, summed over classes of these `rows`.
 
         With n they are labels of these rows among n."""
@@ -203,11 +204,11 @@ class Chance:
     def _sums(
         self,
         n: int,
-        a: np.ndarray,
-        p: np.ndarray,
-        times: np.ndarray,
+        a: ndarray,
+        p: ndarray,
+        times: ndarray,
         both: bool,
-    ) -> list[np.ndarray]:
+    ) -> list[ndarray]:
         """Return Σ over the margins p, each so many `times`, of E[D] of the a, in parts."""
         parts = []
         step = 1 + 16 * AT_ONCE // len(p)
@@ -218,7 +219,7 @@ class Chance:
             parts.append(np.rint(cells * self.scale).astype(np.int64) @ times)
         return parts
 
-    def by_label(self, counts: np.ndarray, q: int, unknown: np.ndarray | None) -> np.ndarray:
+    def by_label(self, counts: ndarray, q: int, unknown: ndarray | None) -> ndarray:
         """Return (F, q) of the informations of `information.label_information`.
 
         Each is over the rows where the label is known."""

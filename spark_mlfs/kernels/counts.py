@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .matrix import with_values
 
@@ -19,11 +20,11 @@ PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte
 
 
 def rows_by_group(
-    rows: np.ndarray,
-    groups: np.ndarray,
+    rows: ndarray,
+    groups: ndarray,
     size: int,
-    mass: np.ndarray | None = None,
-) -> np.ndarray:
+    mass: ndarray | None = None,
+) -> ndarray:
     """Return (size,) int64 rows of each group.
 
     With `mass` (n,) what they weigh, in whole units of 2⁵² together at most."""
@@ -32,15 +33,15 @@ def rows_by_group(
 
 
 def count_dense(
-    codes: np.ndarray,
+    codes: ndarray,
     width: int,
     per_byte: int,
-    rows: np.ndarray,
-    groups: np.ndarray,
+    rows: ndarray,
+    groups: ndarray,
     size: int,
     features: tuple[int, int],
-    mass: np.ndarray | None = None,
-) -> np.ndarray:
+    mass: ndarray | None = None,
+) -> ndarray:
     """Return (last - first, width, size) counts of `features` first..last; rows weigh `mass`.
 
     first is a multiple of `per_byte`. `codes` (bytes, n) uint8: feature f is digit f mod
@@ -77,15 +78,15 @@ def count_dense(
 
 
 def _count_bytes(
-    codes: np.ndarray,
+    codes: ndarray,
     width: int,
     per_byte: int,
-    listed: np.ndarray | None,
-    groups: np.ndarray,
+    listed: ndarray | None,
+    groups: ndarray,
     size: int,
     features: tuple[int, int],
-    weights: np.ndarray | None,
-) -> np.ndarray:
+    weights: ndarray | None,
+) -> ndarray:
     """Return `count_dense` of `listed` rows (None: all), the features of a byte counted at once."""
     first, last = features
     out = np.zeros((last - first, width, size), np.int64)
@@ -111,10 +112,10 @@ def _count_bytes(
 
 def count_sparse(
     onehot: sp.csr_matrix,
-    rows: np.ndarray,
-    groups: np.ndarray,
+    rows: ndarray,
+    groups: ndarray,
     size: int,
-    mass: np.ndarray | None = None,
+    mass: ndarray | None = None,
 ) -> sp.csr_matrix:
     """Return (size, slots) CSR counts of the stored codes.
 
@@ -137,11 +138,11 @@ def slotwise(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
 
 
 def members(
-    rows: np.ndarray,
-    groups: np.ndarray,
+    rows: ndarray,
+    groups: ndarray,
     n: int,
     size: int,
-    mass: np.ndarray | None = None,
+    mass: ndarray | None = None,
 ) -> sp.csr_matrix:
     """Return (n, size) int32 0/1 CSR: which row is in which group.
 
@@ -158,7 +159,7 @@ def count_slots(
     last: int,
     member: sp.csr_matrix,
     with_all: bool,
-    mass: np.ndarray | None = None,
+    mass: ndarray | None = None,
 ) -> sp.csr_matrix:
     """Return (last - first, size) CSR counts of slots first..last, groups in order.
 

@@ -42,6 +42,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .matrix import Matrix, dense, with_values
 from .products import (
@@ -72,13 +73,13 @@ Quantised = tuple[Any, Any | None]  # h and l, (n, v)
 # ---- quantised columns ----
 
 
-def power_above(values: np.ndarray | np.floating[Any] | float) -> Any:
+def power_above(values: ndarray | np.floating[Any] | float) -> Any:
     """Return the least powers of two that are at least the values; 1 for 0."""
     mantissa, exponent = np.frexp(values)  # ½ ≤ mantissa < 1: a power of two has ½
     return np.where(mantissa > 0, np.ldexp(1.0, exponent - (mantissa == 0.5)), 1.0)
 
 
-def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def units(low: ndarray, high: ndarray, shift: ndarray) -> ndarray:
     """Return the least powers of two u (v,) with |x − shift| ≤ u for x in [low, high].
 
     u is 1 where that is 0."""
@@ -88,9 +89,9 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
 
 def quantised(
     x: Matrix,
-    unit: np.ndarray,
-    shift: np.ndarray | None = None,
-    buffers: Sequence[np.ndarray] = (),
+    unit: ndarray,
+    shift: ndarray | None = None,
+    buffers: Sequence[ndarray] = (),
 ) -> Quantised:
     """Return h and l, whole numbers, of shifted values (n, v), float64 or CSR.
 
@@ -164,7 +165,7 @@ def carried(state: State, names: Iterable[str] | None = None) -> State:
     return out
 
 
-def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _float(state: State, name: str, shape: tuple[int, ...]) -> ndarray:
     """Return a sum, of one word or of two, in float64."""
     if name not in state:
         return np.zeros(shape)
@@ -179,13 +180,13 @@ def _column_sums(
     coarse: str,
     fine: str,
     shape: tuple[int, ...],
-) -> np.ndarray:
+) -> ndarray:
     """Return h 2⁻²⁰ + l 2⁻⁴⁰ of the sums h and l of two names: in units of the columns."""
     fine_sums = np.ldexp(_float(state, fine, shape), -BITS)
     return np.ldexp(_float(state, coarse, shape) + fine_sums, -BITS)
 
 
-def _products_in_units(state: State, shape: tuple[int, ...]) -> np.ndarray:
+def _products_in_units(state: State, shape: tuple[int, ...]) -> ndarray:
     """Return hh 2⁻⁴⁰ + rest 2⁻⁸⁰, in place: a matrix may be as large as memory allows."""
     out = _float(state, "hh", shape)
     if "rest" in state:
@@ -194,12 +195,12 @@ def _products_in_units(state: State, shape: tuple[int, ...]) -> np.ndarray:
     return np.ldexp(out, -2 * BITS, out=out)
 
 
-def _integers(values: Any) -> np.ndarray:
+def _integers(values: Any) -> ndarray:
     """Return a sum that is exact in float64 as int64, dense."""
     return dense(values).astype(np.int64)
 
 
-def _column_totals(columns: Any) -> np.ndarray:
+def _column_totals(columns: Any) -> ndarray:
     return np.asarray(columns.sum(axis=0)).ravel()
 
 
@@ -208,7 +209,7 @@ def _times(x: Any, y: Any) -> Any:
     return x.multiply(y).tocsr() if sp.issparse(x) else x * y
 
 
-def _two_words(name: str, integers: np.ndarray) -> State:
+def _two_words(name: str, integers: ndarray) -> State:
     """Return a sum of whole numbers as a word of 40 bits and one of what is above."""
     return {name: integers & MASK, name + "+": integers >> WORD}
 
@@ -233,7 +234,7 @@ def _times_power(state: State, power: int) -> State:
 
 
 def second_moments(
-    parts: Iterable[tuple[Quantised, sp.csr_matrix, np.ndarray | None]],
+    parts: Iterable[tuple[Quantised, sp.csr_matrix, ndarray | None]],
     wide: bool = False,
     across: bool = True,
     state: State | None = None,
@@ -336,7 +337,7 @@ def _add_weighted_rows(
     H: Any,
     L: Any | None,
     Y: sp.csr_matrix,
-    m: np.ndarray,
+    m: ndarray,
     power: int,
     across: bool,
 ) -> State:
@@ -375,7 +376,7 @@ def _weighted_sums(
     columns: Any,
     parts: tuple[Any, Any],
     Y: sp.csr_matrix,
-    m: np.ndarray,
+    m: ndarray,
 ) -> State:
     """Return the sums of some columns of rows that count m times, and those by label.
 
@@ -386,7 +387,7 @@ def _weighted_sums(
     return _two_words(name, total) | by_label
 
 
-def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
+def moments_of(state: State, unit: ndarray, q: int) -> dict[str, ndarray]:
     """Return the second moments of a state in float64: of the shifted features, labels as they are.
 
     They are n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q) and yy (q, q)."""
@@ -413,7 +414,7 @@ def group_moments(
     member: sp.csr_matrix,
     squares: bool = True,
     wide: bool = False,
-    mass: np.ndarray | None = None,
+    mass: ndarray | None = None,
 ) -> State:
     """Return the state of Σx and Σx² over groups of rows; its parts are (g, v).
 
@@ -486,9 +487,7 @@ def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix,
             power += 1
 
 
-def sums_of(
-    state: State, unit: np.ndarray, shape: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
+def sums_of(state: State, unit: ndarray, shape: tuple[int, ...]) -> tuple[ndarray, ndarray]:
     """Return Σx and Σx² (g, v) in float64, of the shifted values."""
     total = _column_sums(state, "h", "l", shape) * unit
     square = _float(state, "hh", shape) + np.ldexp(_float(state, "hl", shape), 1 - BITS)
@@ -522,10 +521,10 @@ def cross(left: Quantised, right: Quantised, wide: bool = False) -> State:
 
 def product_of(
     state: State,
-    left: np.ndarray,
-    right: np.ndarray,
+    left: ndarray,
+    right: ndarray,
     prefix: str = "",
-) -> np.ndarray:
+) -> ndarray:
     """Return A'B (v, w) in float64 from a state of `cross`.
 
     `left` (v,) and `right` (w,) are the units of the columns; the state's names begin with
@@ -540,9 +539,9 @@ def product_of(
 def applied(
     coarse: Any,
     fine: Any | None,
-    unit: np.ndarray,
-    weights: np.ndarray,
-) -> np.ndarray:
+    unit: ndarray,
+    weights: ndarray,
+) -> ndarray:
     """Return X @ `weights` (n, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|.
 
     The bits of a row do not depend on the other rows, which a product of floats does not
@@ -572,7 +571,7 @@ def applied(
     return np.ldexp(out, -2 * BITS) * scale
 
 
-def _digits(values: np.ndarray) -> list[np.ndarray]:
+def _digits(values: ndarray) -> list[ndarray]:
     """Return three whole numbers of 20 bits: values ≈ d₁ 2⁻²⁰ + d₂ 2⁻⁴⁰ + d₃ 2⁻⁶⁰, |values| ≤ 1."""
     digits = []
     remainder = np.ldexp(values, BITS)
@@ -582,9 +581,7 @@ def _digits(values: np.ndarray) -> list[np.ndarray]:
     return digits
 
 
-def weighted_square(
-    coarse: Any, fine: Any | None, mass: np.ndarray
-) -> list[tuple[np.ndarray, int]]:
+def weighted_square(coarse: Any, fine: Any | None, mass: ndarray) -> list[tuple[ndarray, int]]:
     """Return X'MX of quantised columns (n, v) of rows that count `mass` (n,) times.
 
     It is parts (int64, shift), as `integers.words` takes them, of 2⁻⁸⁰."""

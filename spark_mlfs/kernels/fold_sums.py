@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 ROUNDING = 1e-14  # of a label's mean square: a variance below is that of a constant
 DEPENDENT = 1e-8  # of the variance, without a penalty: what is left of a column that the picks span
@@ -20,15 +21,15 @@ class FoldSums:
     `n` (F,), `sum_x` (F, v), `xx` (F, v, v), `sum_y` and `yy`, of squares, (F, q), `xy` (F, v, q);
     `folds` their numbers."""
 
-    n: np.ndarray
-    sum_x: np.ndarray
-    xx: np.ndarray
-    sum_y: np.ndarray
-    yy: np.ndarray
-    xy: np.ndarray
+    n: ndarray
+    sum_x: ndarray
+    xx: ndarray
+    sum_y: ndarray
+    yy: ndarray
+    xy: ndarray
     folds: tuple[int, ...]
 
-    def label_weights(self, times: np.ndarray | float = 1.0) -> np.ndarray:
+    def label_weights(self, times: ndarray | float = 1.0) -> ndarray:
         """Return (q,) `times` 1/Var(y_l) over all rows; 0 for a label of one value."""
         n = self.n.sum()
         square = self.yy.sum(axis=0)
@@ -36,17 +37,17 @@ class FoldSums:
         varies = variance > ROUNDING * square / n
         return np.divide(times, variance, out=np.zeros(len(square)), where=varies)
 
-    def of(self, folds: np.ndarray) -> FoldSums:
+    def of(self, folds: ndarray) -> FoldSums:
         """Return the sums of some folds alone, a mask (F,)."""
         sums = {name: getattr(self, name)[folds] for name in _SUMS}
         return FoldSums(**sums, folds=tuple(int(f) for f in np.array(self.folds)[folds]))
 
     @property
-    def trained(self) -> tuple[np.ndarray, np.ndarray]:
+    def trained(self) -> tuple[ndarray, ndarray]:
         """(F,) rows that each fold leaves for training, (F, q) their labels' sums."""
         return self.n.sum() - self.n, self.sum_y.sum(axis=0) - self.sum_y
 
-    def variation(self, weights: np.ndarray) -> np.ndarray:
+    def variation(self, weights: ndarray) -> ndarray:
         """Return (F,) Σ_l w_l ⟨ỹ_l, ỹ_l⟩ over the held-out rows."""
         n, sums = self.trained
         mean = sums / n[:, None]
@@ -56,13 +57,13 @@ class FoldSums:
 
 def scores_alone(
     base: FoldSums,
-    weights: np.ndarray,
+    weights: ndarray,
     penalty: float,
-    total: np.ndarray,
-    square: np.ndarray,
-    pairs: np.ndarray,
-    joint: np.ndarray,
-) -> np.ndarray:
+    total: ndarray,
+    square: ndarray,
+    pairs: ndarray,
+    joint: ndarray,
+) -> ndarray:
     """Return (m,) J of each feature alone, NaN where it is constant.
 
     `total`, `square` (m, F) its sums and its squares'; `joint` (p, F) its sums over the rows with a
@@ -117,7 +118,7 @@ def scores_alone(
     return explained / positive(base.variation(weights).sum())
 
 
-def divisor(squares: np.ndarray, penalty: np.ndarray | float, n: np.ndarray | float) -> np.ndarray:
+def divisor(squares: ndarray, penalty: ndarray | float, n: ndarray | float) -> ndarray:
     """Return ⟨z, z⟩ + λn.
 
     It is infinite where there is nothing left of a column that no penalty shrinks."""
@@ -126,6 +127,6 @@ def divisor(squares: np.ndarray, penalty: np.ndarray | float, n: np.ndarray | fl
     return np.where(is_usable, left + penalty, np.inf)
 
 
-def positive(total: np.ndarray | float) -> np.ndarray:
+def positive(total: ndarray | float) -> ndarray:
     """Return the total that shares are of: infinite where there is nothing to explain."""
     return np.where(np.asarray(total) > 0, total, np.inf)

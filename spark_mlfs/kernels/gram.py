@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..errors import DataError
 
@@ -37,15 +38,15 @@ class GramStatistics:
     extremes, decide which are constant; `minmax` needs them."""
 
     n: float
-    sum_x: np.ndarray
-    sum_y: np.ndarray
-    xx: np.ndarray
-    xy: np.ndarray
-    yy: np.ndarray
-    centre_x: np.ndarray
-    centre_y: np.ndarray
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
+    sum_x: ndarray
+    sum_y: ndarray
+    xx: ndarray
+    xy: ndarray
+    yy: ndarray
+    centre_x: ndarray
+    centre_y: ndarray
+    low: ndarray | None = None
+    high: ndarray | None = None
 
     @property
     def d(self) -> int:
@@ -55,7 +56,7 @@ class GramStatistics:
     def q(self) -> int:
         return len(self.sum_y)
 
-    def recentred(self, centre_x: np.ndarray, centre_y: np.ndarray) -> GramStatistics:
+    def recentred(self, centre_x: ndarray, centre_y: ndarray) -> GramStatistics:
         """Return the same data about another centre.
 
         Arrays are shared when the centre is already this one."""
@@ -107,7 +108,7 @@ class GramStatistics:
         sums = {name: operation(getattr(self, name), getattr(moved, name)) for name in _SUMS}
         return replace(self, low=None, high=None, **sums)
 
-    def with_labels_times(self, scale: np.ndarray) -> GramStatistics:
+    def with_labels_times(self, scale: ndarray) -> GramStatistics:
         """Return the same, of labels that are multiplied by `scale` (q,)."""
         return replace(
             self,
@@ -125,11 +126,11 @@ class GramStatistics:
             return self
         return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
 
-    def _squares(self) -> np.ndarray:
+    def _squares(self) -> ndarray:
         """Return (d,) sum r (x - mean)^2."""
         return np.diag(self.xx) - self.n * (self.sum_x / self.n) ** 2
 
-    def _rounding(self) -> np.ndarray:
+    def _rounding(self) -> ndarray:
         """Return (d,) what `_squares` may be of a constant feature.
 
         It is the difference of two terms that are rounded."""
@@ -197,14 +198,14 @@ class GramStatistics:
             self.d,
         )
 
-    def _varying(self, squares: np.ndarray) -> np.ndarray:
+    def _varying(self, squares: ndarray) -> ndarray:
         """Return the positions of the features that vary."""
         if self.low is None or self.high is None:
             return np.flatnonzero(squares > self._rounding())
         # squares underflow when the range is below ~1e-160
         return np.flatnonzero((self.high > self.low) & (squares > 0))
 
-    def _scale(self, scaling: str, squares: np.ndarray, varying: np.ndarray) -> np.ndarray:
+    def _scale(self, scaling: str, squares: ndarray, varying: ndarray) -> ndarray:
         """Return the divisors of the features that vary."""
         if scaling == "standard":
             return np.sqrt(squares[varying] / self.n)
@@ -212,9 +213,7 @@ class GramStatistics:
             return (self.high - self.low)[varying]
         return np.ones(len(varying))
 
-    def _centred_squares(
-        self, varying: np.ndarray, mean: np.ndarray, scale: np.ndarray
-    ) -> np.ndarray:
+    def _centred_squares(self, varying: ndarray, mean: ndarray, scale: ndarray) -> ndarray:
         """Return X'HX of the features that vary, scaled."""
         is_cut = len(varying) < self.d
         G = self.xx[np.ix_(varying, varying)] if is_cut else self.xx.copy()
@@ -239,7 +238,7 @@ class GramStatistics:
             high=view.scaled_if_any(self.high),
         )
 
-    def squared_error(self, weights: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    def squared_error(self, weights: ndarray, intercept: ndarray) -> ndarray:
         """Return sum r (y - W'x - b)^2 per output: the loss on a held-out fold.
 
         W (d x q) and b (q) are in input units."""
@@ -262,43 +261,43 @@ class GramView:
     have."""
 
     n: float
-    G: np.ndarray
-    C: np.ndarray
-    S: np.ndarray
-    centre: np.ndarray
-    shift: np.ndarray
-    scale: np.ndarray
-    offset_y: np.ndarray
-    varying: np.ndarray
+    G: ndarray
+    C: ndarray
+    S: ndarray
+    centre: ndarray
+    shift: ndarray
+    scale: ndarray
+    offset_y: ndarray
+    varying: ndarray
     d: int
-    penalties: np.ndarray | None = None
+    penalties: ndarray | None = None
 
     @property
-    def offset(self) -> np.ndarray:
+    def offset(self) -> ndarray:
         return self.centre + self.shift
 
-    def scaled(self, x: np.ndarray) -> np.ndarray:
+    def scaled(self, x: ndarray) -> ndarray:
         """Return (x - offset)/scale of values of the varying features along the last axis."""
         return ((x - self.centre) - self.shift) / self.scale
 
-    def scaled_if_any(self, values: np.ndarray | None) -> np.ndarray | None:
+    def scaled_if_any(self, values: ndarray | None) -> ndarray | None:
         """Return values (d,) of all features scaled, those of the varying ones."""
         return None if values is None else self.scaled(values[self.varying])
 
-    def expand(self, weights: np.ndarray) -> np.ndarray:
+    def expand(self, weights: ndarray) -> ndarray:
         """Return weights of the varying features among all d features, the constant ones 0."""
         out = np.zeros((self.d, *weights.shape[1:]))
         out[self.varying] = weights
         return out
 
-    def scores(self, weights: np.ndarray) -> np.ndarray:
+    def scores(self, weights: ndarray) -> ndarray:
         """Return row norms over all d features; constant features are 0.
 
         Below 1e-8 of the largest they count as 0."""
         return self.expand(row_norms(weights))
 
 
-def row_norms(weights: np.ndarray, floor: float = 1e-8) -> np.ndarray:
+def row_norms(weights: ndarray, floor: float = 1e-8) -> ndarray:
     """Return the 2-norm of each row of W; those below `floor` times the largest are 0."""
     norms = np.linalg.norm(weights, axis=1)
     if norms.size:

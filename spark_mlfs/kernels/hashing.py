@@ -7,6 +7,7 @@ number in [0, 1), `normal` a deviate for each of several columns, `group_of` one
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 from scipy.special import ndtri
 
 # 2⁶⁴ over the golden ratio: what SplitMix64 adds from one state to the next
@@ -18,7 +19,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-def mixed(state: np.ndarray) -> np.ndarray:
+def mixed(state: ndarray) -> ndarray:
     """Apply the output function of SplitMix64 (Steele, Lea & Flood 2014) to states, in place."""
     with np.errstate(over="ignore"):
         state ^= state >> np.uint64(30)
@@ -29,7 +30,7 @@ def mixed(state: np.ndarray) -> np.ndarray:
     return state
 
 
-def mix(ids: np.ndarray, seed: int = 0) -> np.ndarray:
+def mix(ids: ndarray, seed: int = 0) -> ndarray:
     """Return SplitMix64 of (seed, row id) as uint64."""
     with np.errstate(over="ignore"):
         return mixed(ids.astype(np.int64).view(np.uint64) + _start(seed))
@@ -39,7 +40,7 @@ def _start(seed: int) -> np.uint64:
     return np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1))
 
 
-def unmix(bits: np.ndarray, seed: int = 0) -> np.ndarray:
+def unmix(bits: ndarray, seed: int = 0) -> ndarray:
     """Return the int64 ids that `mix` made uint64 bits of."""
     bits = bits.copy()
     with np.errstate(over="ignore"):  # the steps of `mixed`, from the last one on
@@ -51,7 +52,7 @@ def unmix(bits: np.ndarray, seed: int = 0) -> np.ndarray:
         return (bits - _start(seed)).view(np.int64)
 
 
-def _undo_shift(bits: np.ndarray, shift: int) -> None:
+def _undo_shift(bits: ndarray, shift: int) -> None:
     """Take x back from x ^ (x >> shift), in place: of 64 bits, a shift of 22 or more."""
     bits ^= (bits >> np.uint64(shift)) ^ (bits >> np.uint64(2 * shift))
 
@@ -61,7 +62,7 @@ def _inverse(factor: np.uint64) -> np.uint64:
     return np.uint64(pow(int(factor), -1, 1 << 64))
 
 
-def row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+def row_sums(values: ndarray, indptr: ndarray) -> ndarray:
     """Return sums of uint64 values over the rows of a CSR layout, modulo 2⁶⁴."""
     sums = np.zeros(len(values) + 1, np.uint64)
     np.cumsum(values, dtype=np.uint64, out=sums[1:])
@@ -69,14 +70,14 @@ def row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         return sums[indptr[1:]] - sums[indptr[:-1]]
 
 
-def in_unit(bits: np.ndarray) -> np.ndarray:
+def in_unit(bits: ndarray) -> ndarray:
     """Return float64 in [0, 1) of the upper 53 bits of uint64.
 
     They are multiples of 2⁻⁵³, all as likely."""
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def uniform(ids: np.ndarray, seed: int = 0, draw: int | None = None) -> np.ndarray:
+def uniform(ids: ndarray, seed: int = 0, draw: int | None = None) -> ndarray:
     """Return numbers in [0, 1), each of (seed, row id) alone.
 
     With `draw` of (seed, row id, draw): as many a row as there are draws."""
@@ -86,12 +87,12 @@ def uniform(ids: np.ndarray, seed: int = 0, draw: int | None = None) -> np.ndarr
     return in_unit(bits)
 
 
-def group_of(ids: np.ndarray) -> np.ndarray:
+def group_of(ids: ndarray) -> ndarray:
     """Return the row's group in 0..59, from its id alone."""
     return (mix(ids, 0x5EED) % np.uint64(GROUPS)).astype(np.int64)
 
 
-def normal(ids: np.ndarray, columns: np.ndarray, seed: int = 0) -> np.ndarray:
+def normal(ids: ndarray, columns: ndarray, seed: int = 0) -> ndarray:
     """Return (len(ids), len(columns)) standard normal deviates.
 
     Each is from (seed, row id, column) alone."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from . import exact, integers
 from .exact import Quantised
@@ -37,16 +38,16 @@ class Anchors:
 
     rows: Rows
     hits: Matrix
-    similarity: np.ndarray
-    margin: np.ndarray
-    _squares: np.ndarray | None = field(default=None, repr=False)
+    similarity: ndarray
+    margin: ndarray
+    _squares: ndarray | None = field(default=None, repr=False)
 
     @staticmethod
     def of(
         rows: Rows,
         hits: Matrix,
-        hit_codes: np.ndarray,
-        margin: np.ndarray,
+        hit_codes: ndarray,
+        margin: ndarray,
         table: LabelsetSimilarity,
     ) -> Anchors:
         """Make anchors of rows, their hits, and the hits' labelset codes (a, k)."""
@@ -62,7 +63,7 @@ class Anchors:
     def k(self) -> int:
         return self.similarity.shape[1]
 
-    def squares(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def squares(self, weights: ndarray | None = None) -> ndarray:
         """Return (a, k) d2_v of the hits, from differences; unweighted without `weights`."""
         if weights is None and self._squares is not None:
             return self._squares
@@ -80,7 +81,7 @@ class Anchors:
             self._squares = squares
         return squares
 
-    def weighted_hits(self, coefficients: np.ndarray, summed: bool) -> np.ndarray:
+    def weighted_hits(self, coefficients: ndarray, summed: bool) -> ndarray:
         """Return sum_j coefficients_ij (x_i - x_j)^2: (a, d), or (d,) summed over the anchors."""
         if self.rows.sparse:
             return self._weighted_sparse_hits(coefficients, summed)
@@ -99,7 +100,7 @@ class Anchors:
                 out += square
         return out
 
-    def _weighted_sparse_hits(self, coefficients: np.ndarray, summed: bool) -> np.ndarray:
+    def _weighted_sparse_hits(self, coefficients: ndarray, summed: bool) -> ndarray:
         a = len(self)
         k = self.k
         anchors = sp.csr_matrix(self.rows.x[np.repeat(np.arange(a), k)])
@@ -118,10 +119,10 @@ class Grid:
     that none exceeds."""
 
     bits: int
-    unit: np.ndarray
+    unit: ndarray
 
     @staticmethod
-    def of(rows: int, k: int, unit: np.ndarray) -> Grid:
+    def of(rows: int, k: int, unit: ndarray) -> Grid:
         """Make the grid for sums over so many rows and k hits.
 
         w is below 2⁴⁰, its sum over the rows below 2⁶²."""
@@ -133,8 +134,8 @@ class Grid:
 class HingePart:
     """`gradient` (a, d) per anchor or (d,) summed, `loss` (a,) or a number."""
 
-    gradient: np.ndarray
-    loss: np.ndarray | float
+    gradient: ndarray
+    loss: ndarray | float
 
 
 # ---- sums over the rows of a block ----
@@ -146,7 +147,7 @@ def hinge_state(
     similarity: LabelsetSimilarity,
     grid: Grid,
     s_min: float = 1.0,
-    weights: np.ndarray | None = None,
+    weights: ndarray | None = None,
     summed: bool = False,
     tile: int = 2048,
 ) -> State:
@@ -197,7 +198,7 @@ def hinge_state(
     return out
 
 
-def _weighted_squares(w_of_rows: np.ndarray, square: Quantised, most: np.ndarray) -> State:
+def _weighted_squares(w_of_rows: ndarray, square: Quantised, most: ndarray) -> State:
     """Return Σ_ir w_ir z_r² as words, from Σ_i w_ir, in parts of what it cannot exceed."""
     share = exact.quantised(w_of_rows[:, None].astype(np.float64), most)
     product = exact.cross(share, square)
@@ -207,7 +208,7 @@ def _weighted_squares(w_of_rows: np.ndarray, square: Quantised, most: np.ndarray
     return integers.words("square", *parts)
 
 
-def _most(batches: list[Anchors], grid: Grid) -> np.ndarray:
+def _most(batches: list[Anchors], grid: Grid) -> ndarray:
     """Return (1,) what the sum of w over the anchors cannot exceed, in units of the grid."""
     hits = sum(len(anchors) * anchors.k for anchors in batches)
     return np.atleast_1d(exact.power_above(2.0**grid.bits * hits))
@@ -215,12 +216,12 @@ def _most(batches: list[Anchors], grid: Grid) -> np.ndarray:
 
 def _active(
     tile: Tile,
-    limit: np.ndarray,
+    limit: ndarray,
     anchors: Anchors,
     block: Rows,
     similarity: LabelsetSimilarity,
     s_min: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[ndarray, ndarray, ndarray]:
     """Return the pairs (anchor i, miss r) that may have an active hinge, by i: i, r and c.
 
     c (k, t) is c_jr for each hit j, 0 where inactive."""
@@ -263,9 +264,9 @@ class _Products:
 
     def add(
         self,
-        i: np.ndarray,
-        r: np.ndarray,
-        w: np.ndarray,
+        i: ndarray,
+        r: ndarray,
+        w: ndarray,
         run: slice,
     ) -> None:
         """Take in pairs (anchor i, row r of the run) in the order of i.
@@ -290,9 +291,9 @@ class _Products:
 
     def _matrix(
         self,
-        i: np.ndarray,
-        r: np.ndarray,
-        w: np.ndarray,
+        i: ndarray,
+        r: ndarray,
+        w: ndarray,
         run: slice,
     ) -> Matrix:
         """Return the w as a matrix (a, rows of the run), in the form whose product is quicker."""
@@ -336,14 +337,14 @@ class _Products:
         return [(upper, shift + HALF), (lower, shift)]
 
 
-def _column_products(x: Matrix, y: Matrix) -> np.ndarray:
+def _column_products(x: Matrix, y: Matrix) -> ndarray:
     """Return Σ_i x_i ∘ y_i (d,) of whole numbers."""
     if sp.issparse(x):
         return np.asarray(x.multiply(y).sum(axis=0), np.int64).ravel()
     return np.einsum("ij,ij->j", x, y)
 
 
-def _weighted(rows: Rows, weights: np.ndarray | None) -> Rows:
+def _weighted(rows: Rows, weights: ndarray | None) -> Rows:
     """Return the rows whose plain distances are those of `rows` by the weights."""
     if weights is None:
         return rows
@@ -360,7 +361,7 @@ def hinges(
     state: State,
     grid: Grid,
     lam: float = 1.0,
-    weights: np.ndarray | None = None,
+    weights: ndarray | None = None,
     summed: bool = False,
 ) -> HingePart:
     """Return loss and gradient at v = `weights`, from the complete state.
@@ -405,14 +406,14 @@ def _sums_of_anchors(
     name: str,
     part: slice,
     grid: Grid,
-) -> np.ndarray:
+) -> ndarray:
     """Return Σ_r w_ir z_r of some anchors, in the coordinates' units."""
     high = np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits)
     mixed = np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS)
     return high + mixed
 
 
-def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
+def _scaled_rows(x: Matrix, factors: ndarray, summed: bool) -> ndarray:
     """Return (a, d) factors_i x_i, or (d,) summed over the rows."""
     if summed:
         return np.asarray(x.T @ factors)

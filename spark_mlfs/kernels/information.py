@@ -17,6 +17,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..lazy import cached_property
 from .chance import Chance
@@ -45,14 +46,14 @@ class CountLogs:
         self.chance = Chance(self.scale) if correction == "chance" else None
 
     @cached_property
-    def _table(self) -> np.ndarray | None:
+    def _table(self) -> ndarray | None:
         return self._compute(np.arange(self.n + 1)) if self.n <= TABLE_ROWS else None
 
     def __getstate__(self) -> dict[str, Any]:
         # the table is computed again where it is needed
         return {name: value for name, value in vars(self).items() if name != "_table"}
 
-    def _compute(self, counts: np.ndarray) -> np.ndarray:
+    def _compute(self, counts: ndarray) -> ndarray:
         # the C library's logarithm in extended precision: NumPy's own differs in the last bit
         # between its versions and processors
         c = counts.astype(np.longdouble)
@@ -60,31 +61,29 @@ class CountLogs:
             value = np.where(c > 0, c * np.log(c) - self.half, 0)
         return np.rint(value * self.scale).astype(np.int64)
 
-    def __call__(self, counts: np.ndarray | int) -> np.ndarray:
+    def __call__(self, counts: ndarray | int) -> ndarray:
         if self._table is not None:
             return self._table.take(counts)  # quicker than by index
         return self._compute(np.asarray(counts))
 
-    def clip(self, value: np.ndarray) -> np.ndarray:
+    def clip(self, value: ndarray) -> ndarray:
         """Return fixed-point n·I that rounding took below 0 as 0.
 
         Corrected estimates may be negative and stay."""
         return value if self.corrected else np.maximum(value, 0)
 
-    def nats(self, value: np.ndarray | int, n: np.ndarray | int | None = None) -> np.ndarray:
+    def nats(self, value: ndarray | int, n: ndarray | int | None = None) -> ndarray:
         """Return a fixed-point n·I as I, in nats."""
         return np.asarray(value) / self.scale / (self.n if n is None else np.maximum(n, 1))
 
 
-def entropy(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
+def entropy(logs: CountLogs, counts: ndarray) -> ndarray:
     """Return H over the last axis of `counts`, in nats."""
     total = counts.sum(axis=-1)
     return logs.nats(logs(total) - logs(counts).sum(axis=-1), total)
 
 
-def _observed(
-    counts: np.ndarray, q: int, unknown: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _observed(counts: ndarray, q: int, unknown: ndarray | None) -> tuple[ndarray, ndarray]:
     """Return the rows with each label (…, q), and those in which it is known.
 
     They are (…, 1) where all labels are."""
@@ -98,10 +97,10 @@ def _observed(
 
 def label_information(
     logs: CountLogs,
-    counts: np.ndarray,
+    counts: ndarray,
     q: int,
-    unknown: np.ndarray | None = None,
-) -> np.ndarray:
+    unknown: ndarray | None = None,
+) -> ndarray:
     """Return I(f; Y_l) for every feature and label, (F, q) nats.
 
     `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q)
@@ -112,13 +111,13 @@ def label_information(
     return logs.nats(terms, n)
 
 
-def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.ndarray:
+def summed_label_information(logs: CountLogs, counts: ndarray, q: int) -> ndarray:
     """Return Σ_l n·I(f; Y_l), (F,) fixed point, where every label is known.
 
     It is an exact sum, of values clipped at 0 where they are plug-in estimates. `counts` as in
     `label_information`."""
     terms, _ = _label_terms(logs, counts, q, None)
-    sums: np.ndarray = logs.clip(terms).sum(axis=1)
+    sums: ndarray = logs.clip(terms).sum(axis=1)
     if logs.chance and len(counts):
         of_code = counts[:, :, 0]
         of_label = counts[0, :, 1 : 1 + q].sum(axis=0)
@@ -128,10 +127,10 @@ def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.
 
 def _label_terms(
     logs: CountLogs,
-    counts: np.ndarray,
+    counts: ndarray,
     q: int,
-    unknown: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray]:
+    unknown: ndarray | None,
+) -> tuple[ndarray, ndarray]:
     """Return (F, q) fixed-point n·I(f; Y_l), and n."""
     positive, observed = _observed(counts, q, unknown)
     cells = (logs(positive) + logs(observed - positive)).sum(axis=1)
@@ -141,7 +140,7 @@ def _label_terms(
     return terms - logs(n_l) - logs(n - n_l) + logs(n), n
 
 
-def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
+def class_information(logs: CountLogs, counts: ndarray) -> ndarray:
     """Return I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset.
 
     Or I(f; s) from those of the codes of s."""
@@ -160,17 +159,17 @@ def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
 
 def conditional_label_information(
     logs: CountLogs,
-    counts: np.ndarray,
+    counts: ndarray,
     q: int,
-    unknown: np.ndarray | None,
-    weights: np.ndarray | None,
+    unknown: ndarray | None,
+    weights: ndarray | None,
     joint: bool,
-) -> np.ndarray:
+) -> ndarray:
     """Return (F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l).
 
     `counts` (F, b, w, 1 + q); w_l 1 or `weights`."""
 
-    def margins(cells: np.ndarray) -> np.ndarray:
+    def margins(cells: ndarray) -> ndarray:
         """Return (F, w, …) the cells over the codes of f, or (F, 1, …) also over those of s."""
         return cells.sum(axis=(1, 2), keepdims=True)[:, 0] if joint else cells.sum(axis=1)
 
@@ -193,7 +192,7 @@ def conditional_label_information(
     return by_label.sum(axis=-1)
 
 
-def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
+def conditional_class_information(logs: CountLogs, counts: ndarray) -> ndarray:
     """Return I(f; class | s), (F,) nats, from `counts` (F, b, w, classes)."""
     of_s = counts.sum(axis=1)
     value = logs(counts).sum(axis=(1, 2, 3)) - logs(of_s).sum(axis=(1, 2))
@@ -204,11 +203,11 @@ def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.nda
 
 def label_pair_information(
     logs: CountLogs,
-    both: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    rows: np.ndarray,
-) -> np.ndarray:
+    both: ndarray,
+    first: ndarray,
+    second: ndarray,
+    rows: ndarray,
+) -> ndarray:
     """Return I(f; Y_a | Y_b), (F, pairs) nats.
 
     `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b,
@@ -234,11 +233,11 @@ def label_pair_information(
 
 def _conditional_entropy(
     logs: CountLogs,
-    both: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    rows: np.ndarray,
-) -> np.ndarray:
+    both: ndarray,
+    first: ndarray,
+    second: ndarray,
+    rows: ndarray,
+) -> ndarray:
     """Return fixed-point −n·H(Y_a | Y_b), of rows with each code or of all."""
     neither = rows - first - second + both
     pairs = logs(both) + logs(first - both) + logs(second - both) + logs(neither)
@@ -249,11 +248,11 @@ def _conditional_entropy(
 
 
 def small_label_information(
-    counts: np.ndarray,
+    counts: ndarray,
     q: int,
-    unknown: np.ndarray | None = None,
+    unknown: ndarray | None = None,
     correction: str = "none",
-) -> np.ndarray:
+) -> ndarray:
     """Return `label_information`, to full *relative* precision however small.
 
     It is for products, where the smallest information counts. n·I = Σ_cells e·g((c − e)/e) with c
@@ -274,11 +273,11 @@ def small_label_information(
 
 
 def small_terms(
-    n: np.ndarray | int,
-    count: np.ndarray,
-    row: np.ndarray,
-    column: np.ndarray,
-) -> np.ndarray:
+    n: ndarray | int,
+    count: ndarray,
+    row: ndarray,
+    column: ndarray,
+) -> ndarray:
     """Return e·g((c − e)/e) of cells of `count` c, e = row·column/n."""
     excess = difference(n, count, row, column)
     expected = row.astype(np.float64) * column
@@ -286,7 +285,7 @@ def small_terms(
     return expected / n * _excess_entropy(t)
 
 
-def _excess_entropy(t: np.ndarray) -> np.ndarray:
+def _excess_entropy(t: ndarray) -> ndarray:
     """Return g(t) = (1 + t)·log(1 + t) − t for t ≥ −1, without cancellation near 0.
 
     There it is the series Σ_{k ≥ 2} (−t)^k / (k(k − 1))."""
@@ -302,11 +301,11 @@ def _excess_entropy(t: np.ndarray) -> np.ndarray:
 
 
 def difference(
-    n: np.ndarray | int,
-    count: np.ndarray,
-    row: np.ndarray,
-    column: np.ndarray,
-) -> np.ndarray:
+    n: ndarray | int,
+    count: ndarray,
+    row: ndarray,
+    column: ndarray,
+) -> ndarray:
     """Return n·count − row·column of whole numbers in float64.
 
     It is computed in int64 while n is below 2³¹, else by products of two words (Dekker)."""
@@ -319,7 +318,7 @@ def difference(
     return (of_count - of_margins) + (below_count - below_margins)
 
 
-def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _product(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     """Return a·b as the nearest float64 and what is below it, exact."""
     product = a * b
     a1, a0 = _halves(a)
@@ -327,7 +326,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return product, ((a1 * b1 - product) + a1 * b0 + a0 * b1) + a0 * b0
 
 
-def _halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _halves(x: ndarray) -> tuple[ndarray, ndarray]:
     """Return two numbers of 26 bits whose sum is x: the products of such are exact."""
     wide = 134217729.0 * x  # 2²⁷ + 1
     upper = wide - (wide - x)
@@ -337,7 +336,7 @@ def _halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # ---- χ² ----
 
 
-def chi_square(counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
+def chi_square(counts: ndarray, q: int, unknown: ndarray | None = None) -> ndarray:
     """Return χ² of feature code against each label, (F, q), from `counts` (F, b, 1 + q).
 
     Cells with expectation 0 are skipped."""
@@ -347,13 +346,13 @@ def chi_square(counts: np.ndarray, q: int, unknown: np.ndarray | None = None) ->
     return _chi(positive, observed) + _chi(observed - positive, observed)
 
 
-def class_chi_square(counts: np.ndarray) -> np.ndarray:
+def class_chi_square(counts: ndarray) -> ndarray:
     """Return χ² of feature code against the class, (F,), from `counts` (F, b, classes)."""
     observed = counts.sum(axis=2, keepdims=True).astype(float)
     return _chi(counts.astype(float), observed).sum(axis=1)
 
 
-def _chi(cells: np.ndarray, observed: np.ndarray) -> np.ndarray:
+def _chi(cells: ndarray, observed: ndarray) -> ndarray:
     share = cells.sum(axis=1, keepdims=True) / np.maximum(observed.sum(axis=1, keepdims=True), 1)
     expected = observed * share
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from numpy import ndarray
 
 from .products import BITS, LOW, MASK, WORD, State, add_by_name, mass_parts
 
@@ -16,7 +17,7 @@ THREE, FOUR = 3, 4
 TOTAL = -2 * WORD  # the exponent by which `number` reads a `total`, in its units
 SUMMED_ROWS = 1 << 22  # of 2⁴⁰ each: their sum fits int64
 
-Shifted = tuple[np.ndarray, int]  # (value, shift): the whole numbers value · 2^shift
+Shifted = tuple[ndarray, int]  # (value, shift): the whole numbers value · 2^shift
 
 
 def words(name: str, *parts: Shifted, count: int = THREE) -> State:
@@ -31,7 +32,7 @@ def words(name: str, *parts: Shifted, count: int = THREE) -> State:
     return add_words({}, named)
 
 
-def _add_shifted(sums: list[np.ndarray], value: np.ndarray, shift: int) -> None:
+def _add_shifted(sums: list[ndarray], value: ndarray, shift: int) -> None:
     """Add value · 2^shift to the words it belongs to, which then have more than 40 bits."""
     last = len(sums) - 1
     index, offset = divmod(shift, WORD)
@@ -56,7 +57,7 @@ def add_words(left: State, right: State) -> State:
     return sums
 
 
-def number(state: State, name: str, exponent: int) -> np.ndarray:
+def number(state: State, name: str, exponent: int) -> ndarray:
     """Return the number `name` times 2^exponent, in float64.
 
     It is one value however many words it takes: they are added from the last one on."""
@@ -70,9 +71,9 @@ def number(state: State, name: str, exponent: int) -> np.ndarray:
 
 def total(
     name: str,
-    values: np.ndarray,
+    values: ndarray,
     unit: float,
-    mass: np.ndarray | None = None,
+    mass: ndarray | None = None,
 ) -> State:
     """Return Σ over the first axis of float64 values, in three words of unit · 2^`TOTAL`.
 
@@ -87,7 +88,7 @@ def total(
     return words(name, *parts)
 
 
-def _sums_of_rows(integers: np.ndarray, shift: int) -> list[Shifted]:
+def _sums_of_rows(integers: ndarray, shift: int) -> list[Shifted]:
     sums = []
     for first in range(0, max(1, len(integers)), SUMMED_ROWS):
         rows = integers[first : first + SUMMED_ROWS].astype(np.int64)
@@ -95,7 +96,7 @@ def _sums_of_rows(integers: np.ndarray, shift: int) -> list[Shifted]:
     return sums
 
 
-def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[Shifted]:
+def _times_mass(coarse: ndarray, fine: ndarray, mass: ndarray) -> list[Shifted]:
     """Return the parts of Σ mass · (2⁴⁰ coarse + fine) over the rows, as `words` takes them.
 
     20 bits of the mass and of a value at a time: the product of both has 40."""
@@ -108,7 +109,7 @@ def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[
     return parts
 
 
-def _products(values: np.ndarray, times: np.ndarray, shift: int) -> list[Shifted]:
+def _products(values: ndarray, times: ndarray, shift: int) -> list[Shifted]:
     """Return Σ values · times · 2^shift over the rows, of the values' upper and lower 20 bits."""
     lower = (values & LOW) * times
     upper = (values >> BITS) * times

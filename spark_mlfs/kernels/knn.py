@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..errors import DataError
 from ..lazy import cached_property
@@ -49,7 +50,7 @@ SINGLE_LEAST, SINGLE_MOST = 1e-20, 1e30
 _EPS = np.finfo(np.float64).eps
 _EPS_SINGLE = np.finfo(np.float32).eps
 
-Listed = tuple[np.ndarray, np.ndarray, np.ndarray]  # i, j and approximate d2 of pairs
+Listed = tuple[ndarray, ndarray, ndarray]  # i, j and approximate d2 of pairs
 
 
 class Rows:
@@ -62,10 +63,10 @@ class Rows:
     def __init__(
         self,
         x: Matrix,
-        ids: np.ndarray,
-        codes: np.ndarray | None = None,
-        scale: np.ndarray | None = None,
-        offset: np.ndarray | None = None,
+        ids: ndarray,
+        codes: ndarray | None = None,
+        scale: ndarray | None = None,
+        offset: ndarray | None = None,
     ) -> None:
         if sp.issparse(x):
             x = sp.csr_matrix(x, dtype=np.float64, copy=scale is not None)
@@ -88,13 +89,13 @@ class Rows:
         self.ids = np.asarray(ids, np.int64)
         self.codes = None if codes is None else np.asarray(codes, np.int64)
         self._split: tuple[Sieve, SievedParts] | None = None
-        self._single: np.ndarray | None = None
+        self._single: ndarray | None = None
 
     def __len__(self) -> int:
         return self.x.shape[0]
 
     @property
-    def labelset_codes(self) -> np.ndarray:
+    def labelset_codes(self) -> ndarray:
         assert self.codes is not None
         return self.codes
 
@@ -106,7 +107,7 @@ class Rows:
     def sparse(self) -> bool:
         return sp.issparse(self.x)
 
-    def take(self, rows: np.ndarray | slice) -> Rows:
+    def take(self, rows: ndarray | slice) -> Rows:
         """Return some of the rows; a slice of dense rows is not copied."""
         out = object.__new__(Rows)
         out.x = self.x[rows]
@@ -119,7 +120,7 @@ class Rows:
             out._single = self._single[rows]
         return out
 
-    def single(self) -> np.ndarray:
+    def single(self) -> ndarray:
         """Return x in single precision, converted once."""
         if self._single is None:
             self._single = self.x.astype(np.float32)
@@ -138,10 +139,10 @@ class Rows:
 def pair_squares(
     left: Matrix,
     right: Matrix,
-    i: np.ndarray,
-    j: np.ndarray,
-    weights: np.ndarray | None = None,
-) -> np.ndarray:
+    i: ndarray,
+    j: ndarray,
+    weights: ndarray | None = None,
+) -> ndarray:
     """Return sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences.
 
     In bounded memory."""
@@ -158,8 +159,8 @@ def pair_squares(
 def differences(
     left: Matrix,
     right: Matrix,
-    i: np.ndarray,
-    j: np.ndarray,
+    i: ndarray,
+    j: ndarray,
 ) -> Iterator[tuple[slice, Matrix]]:
     """Yield runs of t and left[i_t] - right[j_t] for each, in bounded memory.
 
@@ -187,11 +188,11 @@ def _values_a_row(x: Matrix) -> int:
 
 
 def row_products(
-    left: np.ndarray,
-    right: np.ndarray,
-    i: np.ndarray,
-    j: np.ndarray,
-) -> np.ndarray:
+    left: ndarray,
+    right: ndarray,
+    i: ndarray,
+    j: ndarray,
+) -> ndarray:
     """Return left[i_t]'right[j_t] for each t, in bounded memory."""
     out = np.empty(len(i))
     step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
@@ -210,10 +211,10 @@ class Pairs:
 
     query: Rows
     reference: Rows
-    error: np.ndarray
+    error: ndarray
     single = False  # whether `error` is that of single precision
 
-    def _bound(self) -> np.ndarray:
+    def _bound(self) -> ndarray:
         root = np.sqrt(self.query.norms) + np.sqrt(self.reference.norms.max(initial=0.0))
         # in single precision the rows and their norms are rounded, too
         eps = 2 * _EPS_SINGLE if self.single else _EPS
@@ -228,25 +229,23 @@ class Pairs:
         """The divisor that brings distances to the grid."""
         return max(1, self.query.width)
 
-    def values(self, rows: np.ndarray) -> np.ndarray:
+    def values(self, rows: ndarray) -> ndarray:
         """Return (len(rows), width) approximate d2 of some queries.
 
         A row and itself are infinitely far apart."""
         raise NotImplementedError
 
-    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> Listed:
+    def near(self, cut: ndarray, allowed: Lookup | None = None) -> Listed:
         """Return the `allowed` pairs of different rows with approximate d2 <= cut_i."""
         raise NotImplementedError
 
-    def ids(self, j: np.ndarray) -> np.ndarray:
+    def ids(self, j: ndarray) -> ndarray:
         return self.reference.ids[j]
 
-    def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def squares(self, i: ndarray, j: ndarray) -> ndarray:
         return pair_squares(self.query.x, self.reference.x, i, j)
 
-    def keys(
-        self, i: np.ndarray, j: np.ndarray, approx: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def keys(self, i: ndarray, j: ndarray, approx: ndarray) -> tuple[ndarray, ndarray]:
         """Return rint(d2 / features * 1e10) of listed pairs, exactly as from differences.
 
         And the d2 that were computed so, else NaN."""
@@ -278,17 +277,17 @@ class Tile(Pairs):
         approx[i, j] = np.inf
         self.approx = approx
         self.error = self._bound()
-        self.rows: np.ndarray | None = None
-        self.columns: np.ndarray | None = None
+        self.rows: ndarray | None = None
+        self.columns: ndarray | None = None
 
     @property
     def width(self) -> int:
         return self.approx.shape[1]
 
-    def values(self, rows: np.ndarray) -> np.ndarray:
+    def values(self, rows: ndarray) -> ndarray:
         return self.approx[rows]
 
-    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> Listed:
+    def near(self, cut: ndarray, allowed: Lookup | None = None) -> Listed:
         if self.single:  # rounded up, so that the comparison stays in single precision
             cut = np.nextafter(cut.astype(np.float32), np.float32(np.inf))
         within = self.approx <= cut[:, None]
@@ -320,7 +319,7 @@ class Tile(Pairs):
         out.columns = None
         return out
 
-    def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
+    def part(self, rows: ndarray, columns: ndarray) -> Tile:
         """Return some queries against some reference rows of a whole tile.
 
         The rows themselves are not copied."""
@@ -338,18 +337,18 @@ class Tile(Pairs):
     def double(self) -> Tile:
         return Tile(self.query, self.reference)
 
-    def ids(self, j: np.ndarray) -> np.ndarray:
+    def ids(self, j: ndarray) -> ndarray:
         if self.columns is not None:
             j = self.columns[j]
         return super().ids(j)
 
-    def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def squares(self, i: ndarray, j: ndarray) -> ndarray:
         i = i if self.rows is None else self.rows[i]
         j = j if self.columns is None else self.columns[j]
         return super().squares(i, j)
 
 
-def products(left: Matrix, right: Matrix) -> np.ndarray:
+def products(left: Matrix, right: Matrix) -> ndarray:
     """Return left @ right.T, dense, whatever the two are."""
     return dense(left @ right.T)
 
@@ -363,9 +362,9 @@ class SievedParts:
     ones `dense` (n, f), and their norms `root` (n,)."""
 
     rare: sp.csr_matrix
-    squares: np.ndarray
-    dense: np.ndarray
-    root: np.ndarray
+    squares: ndarray
+    dense: ndarray
+    root: ndarray
 
 
 @dataclass(eq=False)
@@ -373,7 +372,7 @@ class Sieve:
     """The frequent features of sparse rows: where most products come from, up to a tenth of the
     squared norms and 512 of them."""
 
-    frequent: np.ndarray
+    frequent: ndarray
 
     @staticmethod
     def of(rows: Rows) -> Sieve | None:
@@ -442,16 +441,16 @@ class SievedTile(Pairs):
         return self.query.x @ self._ready.transposed
 
     @cached_property
-    def _bounds(self) -> np.ndarray:
+    def _bounds(self) -> ndarray:
         """|z_r|^2 - 2 x_r'z_r of these pairs."""
         bounds = self._ready.squares[self._product.indices]
         bounds -= 2 * self._product.data
         return bounds
 
-    def values(self, rows: np.ndarray) -> np.ndarray:
+    def values(self, rows: ndarray) -> ndarray:
         return Tile(self.query.take(rows), self.reference).approx
 
-    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> Listed:
+    def near(self, cut: ndarray, allowed: Lookup | None = None) -> Listed:
         slack = cut - self._parts.squares  # what the other terms of the bound may come to
         # rows that may be near without a rare feature in common: so many, in their order
         first = np.searchsorted(self._ready.squares, slack, side="right")
@@ -473,9 +472,9 @@ class SievedTile(Pairs):
 
     def _near(
         self,
-        cut: np.ndarray,
-        slack: np.ndarray,
-        first: np.ndarray,
+        cut: ndarray,
+        slack: ndarray,
+        first: ndarray,
         allowed: Lookup | None,
     ) -> Listed:
         """Return the pairs within the cut: of those that the bound lets pass, the distances."""
@@ -494,7 +493,7 @@ class SievedTile(Pairs):
         near = np.flatnonzero(approx <= cut[i])
         return i[near], j[near], approx[near]
 
-    def _passing(self, slack: np.ndarray, first: np.ndarray) -> Listed:
+    def _passing(self, slack: ndarray, first: ndarray) -> Listed:
         """Return the pairs i, j that the first part of the bound lets pass, and their x_r'z_r."""
         product = self._product
         sharing = np.diff(product.indptr)  # pairs of each query that share a rare feature
@@ -512,7 +511,7 @@ class SievedTile(Pairs):
         return i, j, rare
 
 
-def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
+def _row_of(indptr: ndarray, entries: ndarray) -> ndarray:
     return np.searchsorted(indptr, entries, side="right") - 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 
 
 @dataclass(frozen=True)
@@ -12,12 +13,12 @@ class LabelRanks:
     """The q labels of n rows by falling score: `relevant`, `rank` (how many score at least as
     much), `above` (relevant such)."""
 
-    relevant: np.ndarray
-    rank: np.ndarray
-    above: np.ndarray
+    relevant: ndarray
+    rank: ndarray
+    above: ndarray
 
     @staticmethod
-    def of(truth: np.ndarray, scores: np.ndarray) -> LabelRanks:
+    def of(truth: ndarray, scores: ndarray) -> LabelRanks:
         """Rank labels (n, q) by their scores."""
         n, q = truth.shape
         order = np.argsort(-scores, axis=1, kind="stable")
@@ -31,15 +32,15 @@ class LabelRanks:
         above = np.take_along_axis(np.cumsum(relevant, axis=1), rank - 1, axis=1)
         return LabelRanks(relevant, rank, above)
 
-    def precision(self) -> np.ndarray:
+    def precision(self) -> ndarray:
         """Return (n,) average precision; 0 of a row without labels."""
         total = (self.above / self.rank * self.relevant).sum(axis=1)
         return total / np.maximum(1, self.relevant.sum(axis=1))
 
-    def reversed_pairs(self) -> np.ndarray:
+    def reversed_pairs(self) -> ndarray:
         """Return (n,) pairs of a relevant label and an irrelevant one that scores as much."""
         return ((self.rank - self.above) * self.relevant).sum(axis=1)
 
-    def depth(self) -> np.ndarray:
+    def depth(self) -> ndarray:
         """Return (n,) labels before the last relevant one; -1 of a row without labels."""
         return np.where(self.relevant, self.rank, 0).max(axis=1) - 1

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .matrix import Matrix
 
@@ -27,7 +28,7 @@ class LabelsetSimilarity:
     From `members` (m, q) 0/1 and `weights` (q,) whole numbers n_l ≥ 0, the rows with each label
     (Eq. 2), or None for the Jaccard index."""
 
-    def __init__(self, members: Matrix, weights: np.ndarray | None = None) -> None:
+    def __init__(self, members: Matrix, weights: ndarray | None = None) -> None:
         members = sp.csr_matrix(members, dtype=np.float64)
         members.eliminate_zeros()
         self.size, q = members.shape
@@ -38,11 +39,11 @@ class LabelsetSimilarity:
         self._columns = members.T.tocsr()
 
     @property
-    def self_similarity(self) -> np.ndarray:
+    def self_similarity(self) -> ndarray:
         """(m,) s(u, u): 1, or 0 where the labelset has no weight."""
         return (self.totals > 0).astype(np.float64)
 
-    def similarity(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+    def similarity(self, rows: ndarray, columns: ndarray | None = None) -> ndarray:
         """Return (len(rows), len(columns)) s between labelsets, by their indices.
 
         `columns` None: all."""
@@ -56,7 +57,7 @@ class LabelsetSimilarity:
         either = self.totals[rows][:, None] + totals - shared
         return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
-    def between(self, left: np.ndarray, right: np.ndarray) -> Lookup:
+    def between(self, left: ndarray, right: ndarray) -> Lookup:
         """Return s between two lists of rows, as a table over the codes that occur.
 
         `left` and `right`: their labelset codes."""
@@ -64,14 +65,14 @@ class LabelsetSimilarity:
         columns, column_places = np.unique(right, return_inverse=True)
         return Lookup(self.similarity(rows, columns), row_places, column_places)
 
-    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def blocks(self) -> Iterator[tuple[ndarray, ndarray]]:
         """Yield (rows, s[rows, :]) over all rows, at most about `BLOCK_BYTES` at a time."""
         step = max(1, BLOCK_BYTES // max(1, 8 * self.size))
         for first in range(0, self.size, step):
             rows = np.arange(first, min(first + step, self.size))
             yield rows, self.similarity(rows)
 
-    def degrees(self, counts: np.ndarray) -> np.ndarray:
+    def degrees(self, counts: ndarray) -> ndarray:
         """Return (m,) degree of a row of each labelset in the graph of the rows.
 
         sum_v counts_v s(u, v) - s(u, u), `counts` (m,) the rows."""
@@ -88,21 +89,21 @@ class Lookup:
     """A small table with the position of each row of two lists in it: value[i, j] = table[rows[i],
     columns[j]]."""
 
-    def __init__(self, table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    def __init__(self, table: ndarray, rows: ndarray, columns: ndarray) -> None:
         self.table = table
         self.rows = rows
         self.columns = columns
 
-    def full(self) -> np.ndarray:
+    def full(self) -> ndarray:
         return self.table[self.rows][:, self.columns]
 
-    def take(self, rows: np.ndarray) -> Lookup:
+    def take(self, rows: ndarray) -> Lookup:
         return Lookup(self.table, self.rows[rows], self.columns)
 
     def transposed(self) -> Lookup:
         return Lookup(self.table.T, self.columns, self.rows)
 
-    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    def pairs(self, i: ndarray, j: ndarray) -> ndarray:
         return self.table[self.rows[i], self.columns[j]]
 
     def compared(self, compare: np.ufunc, limit: float) -> Lookup:
@@ -113,8 +114,8 @@ class Lookup:
 
 
 def shared_labels(
-    members: sp.csr_matrix, left: np.ndarray, right: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    members: sp.csr_matrix, left: ndarray, right: ndarray
+) -> tuple[ndarray, ndarray, ndarray]:
     """Return labels in common (p,), and in one plus the other (p,), of the distinct pairs of codes.
 
     And (t,) which pair each is."""

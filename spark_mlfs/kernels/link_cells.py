@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .information import CountLogs
 from .matrix import sums_between
@@ -35,13 +36,13 @@ class Cells:
 
     first: int
     last: int
-    key: np.ndarray
-    slot: np.ndarray
-    count: np.ndarray
-    label: np.ndarray
-    pair: np.ndarray | None
-    cells: np.ndarray
-    pairs: np.ndarray
+    key: ndarray
+    slot: ndarray
+    count: ndarray
+    label: ndarray
+    pair: ndarray | None
+    cells: ndarray
+    pairs: ndarray
 
 
 class LinkCells:
@@ -51,7 +52,7 @@ class LinkCells:
     `table` (slots, 1 + q): rows with a code, and of them with each label; `offsets` (v + 1,) where
     each feature begins."""
 
-    def __init__(self, table: sp.csr_matrix, offsets: np.ndarray) -> None:
+    def __init__(self, table: sp.csr_matrix, offsets: ndarray) -> None:
         self.offsets = np.asarray(offsets, np.int64)
         self.v = len(offsets) - 1
         self.size = table.shape[1]
@@ -72,7 +73,7 @@ class LinkCells:
 
     def _keys(
         self, table: sp.csr_matrix, first: int, last: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
         """Return (key, slot, label, count) of the label cells of the features first..last.
 
         They are in the order of the slots."""
@@ -124,9 +125,7 @@ class LinkCells:
             pairs,
         )
 
-    def summed(
-        self, logs: CountLogs, removed: Sequence[sp.csr_matrix], totals: np.ndarray
-    ) -> np.ndarray:
+    def summed(self, logs: CountLogs, removed: Sequence[sp.csr_matrix], totals: ndarray) -> ndarray:
         """Return (v,) fixed-point Σ_l n·I(f; Y_l) over the rows but those in `removed` tables.
 
         `totals` (1 + q,) of the other rows."""
@@ -155,7 +154,7 @@ class LinkCells:
         return out
 
 
-def column_of_rows(table: sp.csr_matrix) -> np.ndarray:
+def column_of_rows(table: sp.csr_matrix) -> ndarray:
     """Return (slots,) column 0 of a table whose rows are in order.
 
     It comes first where it is stored."""

@@ -8,28 +8,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
-# np.ndarray | sp.csr_matrix: SciPy tells no types, so a checker would take the union for an array
+# ndarray | sp.csr_matrix: SciPy tells no types, so a checker would take the union for an array
 # alone
 Matrix: TypeAlias = Any
 
 
-def with_values(x: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
+def with_values(x: sp.csr_matrix, values: ndarray) -> sp.csr_matrix:
     """Return the matrix with other `values` where it stores some."""
     return sp.csr_matrix((values, x.indices, x.indptr), shape=x.shape)
 
 
-def changed(x: Matrix, change: Callable[[np.ndarray], np.ndarray]) -> Matrix:
+def changed(x: Matrix, change: Callable[[ndarray], ndarray]) -> Matrix:
     """Return the array, or what a CSR matrix stores, changed entry by entry."""
     return with_values(x, change(x.data)) if sp.issparse(x) else change(x)
 
 
-def dense(x: Matrix) -> np.ndarray:
+def dense(x: Matrix) -> ndarray:
     """Return the rows of x as an array."""
     return x.toarray() if sp.issparse(x) else np.asarray(x)
 
 
-def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def sums_between(values: ndarray, edges: ndarray) -> ndarray:
     """Return sums of the values from edge to edge (k + 1,), the first 0, the last behind all.
 
     They are exact of whole numbers, else in order."""
@@ -41,14 +42,14 @@ def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return out
 
 
-def runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def runs(starts: ndarray, ends: ndarray) -> ndarray:
     """Return starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
     lengths = ends - starts
     shifts = starts - np.cumsum(lengths) + lengths
     return np.asarray(np.arange(lengths.sum()) + np.repeat(shifts, lengths))
 
 
-def distinct_rows(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+def distinct_rows(x: Matrix) -> tuple[ndarray, ndarray]:
     """Return the first of each kind of equal rows, and the kind of every row."""
     if sp.issparse(x):
         x = x.copy()

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..params import Choice, Parameter
 from .matrix import Matrix
@@ -41,9 +42,7 @@ REFUSED = (
 )
 
 
-def count_missing(
-    indices: np.ndarray, values: np.ndarray, width: int
-) -> tuple[np.ndarray, np.ndarray]:
+def count_missing(indices: ndarray, values: ndarray, width: int) -> tuple[ndarray, ndarray]:
     """Return how many values each of `width` features lacks, and its largest known magnitude."""
     largest = np.zeros(width)
     unknown = np.isnan(values)
@@ -51,14 +50,12 @@ def count_missing(
     return np.bincount(indices[unknown], minlength=width), largest
 
 
-def scale_above(largest: np.ndarray) -> np.ndarray:
+def scale_above(largest: ndarray) -> ndarray:
     """Return a power of two above each magnitude: dividing by it is exact."""
     return np.where(largest > 0, np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023)), 1.0)
 
 
-def sum_known(
-    indices: np.ndarray, values: np.ndarray, scale: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def sum_known(indices: ndarray, values: ndarray, scale: ndarray) -> tuple[ndarray, ndarray]:
     """Return the sums of the known values of each feature as integers.
 
     Of `BITS` bits below its scale, and of as many below."""
@@ -75,10 +72,10 @@ def sum_known(
 
 
 def means_of_sums(
-    high: np.ndarray,
-    low: np.ndarray,
-    known: np.ndarray,
-    scale: np.ndarray,
+    high: ndarray,
+    low: ndarray,
+    known: ndarray,
+    scale: ndarray,
 ) -> list[float]:
     """Return the mean of each feature from its sums and how many values it has; 0 of none."""
     means = []
@@ -113,7 +110,7 @@ def fill_of_rows(x: Matrix, missing: str) -> dict[str, Any]:
     return {"missing": missing, "fill": means_of_sums(sums[0], sums[1], known, scale)}
 
 
-def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
+def fill_values(fitted: Mapping[str, Any], width: int) -> ndarray | None:
     """Return (width,) what stands for a missing value of each feature; None where nothing does.
 
     `fitted` holds ``missing``, and of the mean ``fill``, the first features' values; those of
@@ -124,7 +121,7 @@ def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
     return np.pad(values, (0, width - len(values)))
 
 
-def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
+def filled(x: Matrix, fill: ndarray | None) -> Matrix:
     """Return rows x (n, d) with their missing values filled.
 
     Themselves where there are none, or no `fill` (d,)."""
@@ -141,7 +138,7 @@ def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
     return x
 
 
-def _entries(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+def _entries(x: Matrix) -> tuple[ndarray, ndarray]:
     """Return the feature and the value of each entry."""
     if sp.issparse(x):
         return x.indices, x.data

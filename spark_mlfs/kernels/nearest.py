@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 
 from .knn import GRID, Pairs, Reference, Rows, Tile, batched
 from .labels import Lookup
@@ -22,14 +23,14 @@ class Candidates:
     `queries`, numbered as they are here, and `ids`; `i`, `j` in their tile; `keys`; `squares`, NaN
     where they are not known."""
 
-    queries: np.ndarray
-    ids: np.ndarray
-    i: np.ndarray
-    j: np.ndarray
-    keys: np.ndarray
-    squares: np.ndarray
+    queries: ndarray
+    ids: ndarray
+    i: ndarray
+    j: ndarray
+    keys: ndarray
+    squares: ndarray
 
-    def take(self, entries: np.ndarray) -> Candidates:
+    def take(self, entries: ndarray) -> Candidates:
         return Candidates(*(values[entries] for values in vars(self).values()))
 
 
@@ -44,11 +45,11 @@ class Nearest:
         self.squares = np.full((size, k), np.inf)
 
     @property
-    def filled(self) -> np.ndarray:
+    def filled(self) -> ndarray:
         return (self.ids != NONE).sum(axis=1)
 
     def update(
-        self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None
+        self, tile: Pairs, allowed: Lookup | None = None, rows: ndarray | None = None
     ) -> None:
         """Take in a tile.
 
@@ -83,10 +84,10 @@ class Nearest:
     def _possible(
         self,
         tile: Pairs,
-        cut: np.ndarray,
+        cut: ndarray,
         allowed: Lookup | None,
-        rows: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        rows: ndarray | None,
+    ) -> tuple[ndarray, ndarray, ndarray, ndarray, ndarray]:
         """Return queries, ids, i, j and approximate d2 of pairs that may be among the k best."""
         i, j, approx = tile.near(cut, allowed)
         queries = i if rows is None else rows[i]
@@ -96,12 +97,12 @@ class Nearest:
         better = self._better(queries, least, ids)
         return queries[better], ids[better], i[better], j[better], approx[better]
 
-    def _better(self, queries: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    def _better(self, queries: ndarray, keys: ndarray, ids: ndarray) -> ndarray:
         """Return which entries come before the k-th so far."""
         worst = self.keys[queries, -1]
         return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[queries, -1])))
 
-    def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
+    def _cut(self, tile: Pairs, allowed: Lookup | None, worst: ndarray) -> ndarray:
         """Return (a,) d2 above which no pair has a key as small as the k-th, `worst` so far."""
         unit = tile.features * GRID
         cut = (worst + 1.0) * unit + tile.error
@@ -136,9 +137,9 @@ class Nearest:
 
     def _insert_table(
         self,
-        queries: np.ndarray,
-        row: np.ndarray,
-        column: np.ndarray,
+        queries: ndarray,
+        row: ndarray,
+        column: ndarray,
         new: Candidates,
         tile: Pairs,
     ) -> None:
@@ -170,7 +171,7 @@ class Nearest:
         best = {name: np.take_along_axis(value, order, axis=1) for name, value in both.items()}
         return Nearest.from_state(best)
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> dict[str, ndarray]:
         return {
             "keys": self.keys,
             "ids": self.ids,
@@ -178,7 +179,7 @@ class Nearest:
         }
 
     @staticmethod
-    def from_state(state: dict[str, np.ndarray]) -> Nearest:
+    def from_state(state: dict[str, ndarray]) -> Nearest:
         out = Nearest(0, state["keys"].shape[1])
         out.keys = state["keys"]
         out.ids = state["ids"]
@@ -190,7 +191,7 @@ class Nearest:
         return Nearest.from_state(_joined(parts, axis=0))
 
 
-def _joined(parts: list[Nearest], axis: int) -> dict[str, np.ndarray]:
+def _joined(parts: list[Nearest], axis: int) -> dict[str, ndarray]:
     states = [part.state() for part in parts]
     return {name: np.concatenate([s[name] for s in states], axis=axis) for name in _FIELDS}
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .knn import Rows
 from .matrix import Matrix
 from .nearest import NONE, Nearest, nearest
 
 
-def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
+def label_counts(best: Nearest, y: sp.csr_matrix) -> ndarray:
     """Return (rows, q) labels among the neighbours, whose ids are positions in y."""
     has_neighbour = best.ids != NONE
     indptr = np.concatenate([[0], np.cumsum(has_neighbour.sum(axis=1))])
@@ -25,11 +26,11 @@ def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
 
 
 def posterior_tables(
-    counts: np.ndarray,
+    counts: ndarray,
     y: sp.csr_matrix,
     s: float,
     k: int,
-) -> dict[str, np.ndarray]:
+) -> dict[str, ndarray]:
     """Return `prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l).
 
     From neighbour counts (n, q) of the training rows."""
@@ -44,17 +45,17 @@ def posterior_tables(
 
 
 def _shares(
-    cells: np.ndarray,
+    cells: ndarray,
     q: int,
     s: float,
     k: int,
-) -> np.ndarray:
+) -> ndarray:
     """Return (q, k+1) smoothed shares of rows with j neighbours, of the rows' cells (label, j)."""
     kappa = np.bincount(cells, minlength=q * (k + 1)).reshape(q, k + 1)
     return (s + kappa) / (s * (k + 1) + kappa.sum(axis=1, keepdims=True))
 
 
-def odds(counts: np.ndarray, tables: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def odds(counts: ndarray, tables: dict[str, ndarray]) -> tuple[ndarray, ndarray]:
     """Return (rows, q) P(l) P(j|l) and P(¬l) P(j|¬l) of rows with these neighbour counts."""
     label = np.arange(counts.shape[1])
     prior = tables["prior"]
@@ -67,7 +68,7 @@ def posteriors(
     query: Matrix,
     k: int = 10,
     s: float = 1.0,
-) -> np.ndarray:
+) -> ndarray:
     """Return (rows, q) P(l | j) of the rows `query` (rows, v).
 
     Learned of training rows x (n, v), y (n, q), k < n."""

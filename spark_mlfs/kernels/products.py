@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .matrix import dense, with_values
 
@@ -49,7 +50,7 @@ def plus(x: Any, y: Any) -> Any:
     return with_values(x, x.data + y.data) if sp.issparse(x) else x + y
 
 
-def rows_times(x: Any, m: np.ndarray) -> Any:
+def rows_times(x: Any, m: ndarray) -> Any:
     """Return the rows of x times m."""
     if not sp.issparse(x):
         return x * m[:, None]
@@ -133,7 +134,7 @@ class Words:
             if columns.start >= rows.start
         ]
 
-    def add(self, tile: Tile, *products: tuple[int, np.ndarray]) -> None:
+    def add(self, tile: Tile, *products: tuple[int, ndarray]) -> None:
         """Add product · 2^(20k) of each (k, product) at some rows and columns."""
         self._products += len(products)
         if self._products > MOST_PRODUCTS:
@@ -149,7 +150,7 @@ class Words:
                 self.words["hh"][near] += below >> WORD
                 below &= MASK
 
-    def _add_integers(self, near: Tile, power: int, integers: np.ndarray) -> None:
+    def _add_integers(self, near: Tile, power: int, integers: ndarray) -> None:
         """Add integers · 2^(20·power), whose array is overwritten, to the words it belongs to."""
         number, odd = divmod(power, 2)  # a word is two powers
         if number >= 2:
@@ -162,13 +163,13 @@ class Words:
         else:
             self._word(number)[near] += integers
 
-    def _word(self, number: int) -> np.ndarray:
+    def _word(self, number: int) -> ndarray:
         name = NAMES[number]
         if name not in self.words:
             self.words[name] = np.zeros_like(self.words["hh"])
         return np.asarray(self.words[name])
 
-    def _sum(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _sum(self, x: ndarray, y: ndarray) -> ndarray:
         """Return x + y, in memory that is used again."""
         if self._buffer.shape[1] != x.shape[1] or len(self._buffer) < len(x):
             self._buffer = np.empty_like(x)
@@ -199,7 +200,7 @@ def _slices(size: int, step: int) -> list[slice]:
     return [slice(first, min(first + step, size)) for first in range(0, size, step)]
 
 
-def _product(left: Any, right: Any) -> Callable[[Tile], np.ndarray]:
+def _product(left: Any, right: Any) -> Callable[[Tile], ndarray]:
     """Return left'right at a tile; of sparse matrices all columns of it."""
     if not sp.issparse(left):
         return lambda tile: left[:, tile[0]].T @ right[:, tile[1]]
@@ -210,7 +211,7 @@ def _product(left: Any, right: Any) -> Callable[[Tile], np.ndarray]:
 # ---- rows that count several times ----
 
 
-def mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
+def mass_parts(mass: ndarray) -> Iterator[tuple[slice, ndarray, int]]:
     """Yield (rows, float64 m, k) of products' worth of rows that count m·2^(20k) times.
 
     m is below 2²⁰. There is at least one part, of no rows."""
@@ -224,7 +225,7 @@ def mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
             power += 1
 
 
-def terms_of_mass(H: Any, L: Any | None, m: np.ndarray) -> tuple[list[Term], list[tuple[Any, Any]]]:
+def terms_of_mass(H: Any, L: Any | None, m: ndarray) -> tuple[list[Term], list[tuple[Any, Any]]]:
     """Return the terms of X'MX of rows that count `m` times, and the parts of these rows.
 
     The terms are (k, left, right), a product left'right · 2^(20k) each, in the notation of

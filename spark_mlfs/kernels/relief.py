@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .exact import power_above
 from .knn import Rows, Tile, differences
@@ -24,7 +25,7 @@ from .matrix import changed
 from .nearest import NONE, Nearest
 
 
-def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
+def label_pairs(members: sp.csr_matrix, counts: ndarray, k: int) -> ndarray:
     """Return (pairs, 2) label pairs a < b of which each has k + 1 rows without the other.
 
     From labelsets (m, q) and their `counts`."""
@@ -33,7 +34,7 @@ def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarra
     return np.argwhere(np.triu((only >= k + 1) & (only.T >= k + 1), 1))
 
 
-def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
+def _rows_of_both(members: sp.csr_matrix, counts: ndarray) -> ndarray:
     """Return (q, q) rows with both labels."""
     members = sp.csr_matrix(members, dtype=np.float64)
     weighted = sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None]))
@@ -46,12 +47,12 @@ class PairMembership:
     second only, 0 otherwise."""
 
     members: sp.csr_matrix
-    pairs: np.ndarray
+    pairs: ndarray
 
     def __post_init__(self) -> None:
         self._columns = sp.csc_matrix(self.members)
 
-    def side(self, codes: np.ndarray, pair: int) -> np.ndarray:
+    def side(self, codes: ndarray, pair: int) -> ndarray:
         """Return the side of rows with these labelset codes."""
         first, second = self.pairs[pair]
         table = np.zeros(self.members.shape[0], np.int8)
@@ -59,11 +60,11 @@ class PairMembership:
         table[self._labelsets_with(second)] -= 1
         return table[codes]
 
-    def _labelsets_with(self, label: int) -> np.ndarray:
+    def _labelsets_with(self, label: int) -> ndarray:
         indptr = self._columns.indptr
         return self._columns.indices[indptr[label] : indptr[label + 1]]
 
-    def sizes(self, counts: np.ndarray) -> np.ndarray:
+    def sizes(self, counts: ndarray) -> ndarray:
         """Return (pairs,) rows in each pair, from the rows per labelset.
 
         Of all rows, or of the anchors: then it is N_ab."""
@@ -77,11 +78,11 @@ class PairNeighbours:
     """Pass A of `pairwise` for a batch of anchors: per pair the anchors in it and their nearest
     rows on both sides."""
 
-    def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
+    def __init__(self, codes: ndarray, membership: PairMembership, k: int) -> None:
         self.k = k
         self.membership = membership
-        self.sides: dict[int, np.ndarray] = {}  # of the anchors in the pair
-        self.rows: dict[int, np.ndarray] = {}
+        self.sides: dict[int, ndarray] = {}  # of the anchors in the pair
+        self.rows: dict[int, ndarray] = {}
         self.best: dict[tuple[int, int], Nearest] = {}  # by pair and side
         for pair in range(len(membership.pairs)):
             side = membership.side(codes, pair)
@@ -101,7 +102,7 @@ class PairNeighbours:
                 if len(columns):
                     self.best[pair, sign].update(tile.part(rows, columns))
 
-    def links(self, sizes: np.ndarray) -> Links:
+    def links(self, sizes: ndarray) -> Links:
         """Return the neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,).
 
         They are added up where a row is met in several."""
@@ -124,12 +125,12 @@ class Links:
     """Weighted (anchor, neighbour) pairs: `anchors` (t,) positions in the batch, `ids` (t,) row
     ids, `values` (t, w)."""
 
-    anchors: np.ndarray
-    ids: np.ndarray
-    values: np.ndarray
+    anchors: ndarray
+    ids: ndarray
+    values: ndarray
 
     @staticmethod
-    def of(anchors: np.ndarray, ids: np.ndarray, values: np.ndarray) -> Links:
+    def of(anchors: ndarray, ids: ndarray, values: ndarray) -> Links:
         """Make links: equal pairs are added up; those with `NONE` for a neighbour are left out."""
         has_neighbour = ids != NONE
         anchors = anchors[has_neighbour]
@@ -146,7 +147,7 @@ class Links:
             values = np.add.reduceat(values, start, axis=0)
         return Links(anchors, ids, values)
 
-    def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
+    def differences(self, batch: Rows, block: Rows, scale: ndarray) -> ndarray:
         """Return (w, d) int64 sums of scale · values_t |x_anchor − x_neighbour|, each rounded.
 
         Over the neighbours in the block: pass B, additive in any order. `scale` (w,): `whole_scale`
@@ -174,7 +175,7 @@ class Links:
         return out.astype(np.int64)
 
 
-def whole_scale(links: list[Links]) -> np.ndarray:
+def whole_scale(links: list[Links]) -> ndarray:
     """Return (w,) what differences are multiplied by before they are rounded.
 
     No sum, at most Σ_t |values_t|, leaves 2⁵³."""
@@ -183,8 +184,8 @@ def whole_scale(links: list[Links]) -> np.ndarray:
 
 def hamming_links(
     best: Nearest,
-    codes: np.ndarray,
-    neighbour_codes: np.ndarray,
+    codes: ndarray,
+    neighbour_codes: ndarray,
     members: sp.csr_matrix,
 ) -> Links:
     """Return the links of `hamming`, values (t, 2) delta and 1 − delta.
@@ -199,7 +200,7 @@ def hamming_links(
     return Links.of(anchor, best.ids.ravel()[filled], np.column_stack([delta, 1 - delta]))
 
 
-def hamming_scores(state: Mapping[str, np.ndarray]) -> np.ndarray:
+def hamming_scores(state: Mapping[str, ndarray]) -> ndarray:
     """Return (d,) scores from the summed state."""
     weights = np.asarray(state["weights"], np.float64)
     mean = state["differences"] / np.where(weights > 0, weights, 1.0)[:, None]

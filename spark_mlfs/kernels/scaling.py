@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .matrix import Matrix, dense
 
@@ -25,24 +26,24 @@ SCALINGS = ("standard", "minmax", "none")
 class Scaling:
     """`offset` and `scale` (v,) float64, in the units of the columns; `scale` > 0."""
 
-    offset: np.ndarray
-    scale: np.ndarray
+    offset: ndarray
+    scale: ndarray
 
     @staticmethod
     def none(width: int) -> Scaling:
         return Scaling(np.zeros(width), np.ones(width))
 
     @staticmethod
-    def of_range(low: np.ndarray, high: np.ndarray) -> Scaling:
+    def of_range(low: ndarray, high: ndarray) -> Scaling:
         """Scale to [0, 1] between the columns' minima and maxima (v,)."""
         return Scaling(low, _divisor(high - low))
 
     @staticmethod
     def of_moments(
         n: float,
-        total: np.ndarray,
-        square: np.ndarray,
-        centre: np.ndarray | float = 0.0,
+        total: ndarray,
+        square: ndarray,
+        centre: ndarray | float = 0.0,
     ) -> Scaling:
         """Scale to z-scores from n rows' sums and sums of squares (v,) of x − `centre`.
 
@@ -72,7 +73,7 @@ class Scaling:
         deviation = np.sqrt(np.maximum(square - mean**2, 0))
         return Scaling(no_offset, _divisor(deviation, high > low))
 
-    def apply(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
+    def apply(self, x: Matrix, columns: ndarray | None = None) -> Matrix:
         """Return (x − offset)/scale of the rows x, or of their `columns` (ascending).
 
         In new float64; CSR stays CSR and is not moved."""
@@ -88,7 +89,7 @@ class Scaling:
         return x
 
 
-def _divisor(spread: np.ndarray, varies: np.ndarray | bool = True) -> np.ndarray:
+def _divisor(spread: ndarray, varies: ndarray | bool = True) -> ndarray:
     """Return `spread` where a column varies, else 1.
 
     Of equal values a deviation may hold what rounding leaves."""

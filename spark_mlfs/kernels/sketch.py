@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from .hashing import GOLDEN, mixed
 
@@ -22,7 +23,7 @@ def entries(width: int) -> int:
     return min(ENTRIES, width)
 
 
-def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.csr_matrix:
+def sketched_labels(indptr: ndarray, indices: ndarray, width: int) -> sp.csr_matrix:
     """Return (n, width) float64 YR/√s of rows whose labels are CSR lists.
 
     No entry exceeds the row's labels over √s."""
@@ -32,10 +33,10 @@ def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.c
 
 
 def sign_sketch(
-    indptr: np.ndarray,
-    indices: np.ndarray,
+    indptr: ndarray,
+    indices: ndarray,
     width: int,
-    sizes: np.ndarray | None = None,
+    sizes: ndarray | None = None,
 ) -> sp.csr_matrix:
     """Return (n, width) int64 Z of rows whose labels are CSR lists.
 
@@ -56,7 +57,7 @@ def sign_sketch(
     return out
 
 
-def _hashes(labels: np.ndarray, s: int) -> np.ndarray:
+def _hashes(labels: ndarray, s: int) -> ndarray:
     """Return (len(labels), s) 64 bits of (label, range)."""
     with np.errstate(over="ignore"):
         start = np.asarray(labels, np.int64).view(np.uint64) * np.uint64(s)

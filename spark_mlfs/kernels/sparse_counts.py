@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy import ndarray
 
 from ..lazy import cached_property
 from .information import CELLS, CountLogs, difference, small_terms
 from .matrix import sums_between
 
 # the value of a label that meets no stored code, of r and p
-Unstored = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Unstored = Callable[[ndarray, ndarray], ndarray]
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Pairs:
     `feature` and `group` (p,), `edges` (width + 1,) the first pair of each feature; `summed` makes
     sums over the pairs of the cells' values."""
 
-    feature: np.ndarray
-    group: np.ndarray
-    edges: np.ndarray
-    summed: Callable[[np.ndarray], np.ndarray]
+    feature: ndarray
+    group: ndarray
+    edges: ndarray
+    summed: Callable[[ndarray], ndarray]
 
 
 @dataclass(frozen=True)
@@ -44,26 +45,26 @@ class StoredCounts:
     ascending, `rows` (s,) rows with the slot's code."""
 
     width: int
-    count: np.ndarray
-    group: np.ndarray
-    slot: np.ndarray
-    feature: np.ndarray
-    rows: np.ndarray
+    count: ndarray
+    group: ndarray
+    slot: ndarray
+    feature: ndarray
+    rows: ndarray
 
-    def by_feature(self, values: np.ndarray) -> np.ndarray:
+    def by_feature(self, values: ndarray) -> ndarray:
         """Return (width,) int64 sums of the slots' values."""
         return sums_between(values, self._slots)
 
-    def rows_unstored(self, n: int) -> np.ndarray:
+    def rows_unstored(self, n: int) -> ndarray:
         """Return (width,) r: of n rows those with the code that is not stored."""
         return n - self.by_feature(self.rows)
 
     @cached_property
-    def _slots(self) -> np.ndarray:
+    def _slots(self) -> ndarray:
         """(width + 1,) the first slot of each feature."""
         return self._first_of_each(self.feature)
 
-    def _first_of_each(self, features: np.ndarray) -> np.ndarray:
+    def _first_of_each(self, features: ndarray) -> ndarray:
         return np.searchsorted(features, np.arange(self.width + 1))
 
     @cached_property
@@ -86,7 +87,7 @@ class StoredCounts:
         is_pair[shared] = False
         is_pair[places] = True
 
-        def summed(values: np.ndarray) -> np.ndarray:
+        def summed(values: ndarray) -> ndarray:
             out = values.copy()
             out[places] = np.add.reduceat(values[order], starts)
             return out[is_pair]
@@ -100,16 +101,16 @@ class StoredCounts:
         return Pairs(feature, group, self._first_of_each(feature), summed)
 
     @property
-    def edges(self) -> np.ndarray:
+    def edges(self) -> ndarray:
         """(width + 1,) the first pair of each feature."""
         return self._pairs.edges
 
-    def pairs(self, *values: np.ndarray) -> tuple[np.ndarray, ...]:
+    def pairs(self, *values: ndarray) -> tuple[ndarray, ...]:
         """Return feature and group of the pairs that meet, and the sums of the cells' values."""
         pairs = self._pairs
         return pairs.feature, pairs.group, *map(pairs.summed, values)
 
-    def over_pairs(self, values: np.ndarray) -> np.ndarray:
+    def over_pairs(self, values: ndarray) -> ndarray:
         """Return (width,) sums of the pairs' values.
 
         They are exact of whole numbers, else in the order of the groups."""
@@ -120,7 +121,7 @@ class LabelRows:
     """Rows of n with each label: `positive` (q,); as `distinct` numbers of `labels` labels each,
     label l's the `case[l]`-th."""
 
-    def __init__(self, positive: np.ndarray, n: int) -> None:
+    def __init__(self, positive: ndarray, n: int) -> None:
         self.positive = np.asarray(positive, np.int64)
         self.n = n
         self.distinct, self.case, self.labels = np.unique(
@@ -139,19 +140,19 @@ class PairMoments:
 
     count: int
     rows: LabelRows
-    feature: np.ndarray
-    group: np.ndarray
-    total: np.ndarray
-    square: np.ndarray
-    all_total: np.ndarray
-    all_square: np.ndarray
+    feature: ndarray
+    group: ndarray
+    total: ndarray
+    square: ndarray
+    all_total: ndarray
+    all_square: ndarray
 
     @cached_property
-    def edges(self) -> np.ndarray:
+    def edges(self) -> ndarray:
         """(count + 1,) the first pair of each feature."""
         return np.searchsorted(self.feature, np.arange(self.count + 1))
 
-    def over(self, values: np.ndarray) -> np.ndarray:
+    def over(self, values: ndarray) -> ndarray:
         """Return (count,) sums of the pairs' values, in the order of the groups."""
         return sums_between(values, self.edges)
 
@@ -164,7 +165,7 @@ def summed_stored_information(
     stored: StoredCounts,
     rows: LabelRows,
     clip: bool = True,
-) -> np.ndarray:
+) -> ndarray:
     """Return `summed_label_information` from stored counts whose groups are the labels, to the bit.
 
     Without `clip` it is the sum as it is. Of a label that meets no stored code of f only its count
@@ -195,10 +196,10 @@ def summed_stored_information(
 
 def unstored_sums(
     logs: CountLogs,
-    r_of_feature: np.ndarray,
+    r_of_feature: ndarray,
     rows: LabelRows,
-    clipped: Callable[[np.ndarray], np.ndarray],
-) -> np.ndarray:
+    clipped: Callable[[ndarray], ndarray],
+) -> ndarray:
     """Return (F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `clipped`.
 
     `r_of_feature` (F,): rows with the code that is not stored."""
@@ -214,7 +215,7 @@ def unstored_sums(
     return table[case]
 
 
-def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
+def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: ndarray) -> ndarray:
     """Return (F,) fixed-point n·I(f; class) from stored counts: `class_information`, to the bit.
 
     `classes` (m,): the rows of each class."""
@@ -231,9 +232,9 @@ def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarra
 def stored_label_sums(
     stored: StoredCounts,
     rows: LabelRows,
-    pair_values: np.ndarray,
+    pair_values: ndarray,
     unstored: Unstored,
-) -> np.ndarray:
+) -> ndarray:
     """Return (F,) Σ_l of a value over all labels. Nothing is subtracted.
 
     `pair_values` of the pairs (feature, label) with a stored code, `unstored(r, p)` of the
@@ -242,7 +243,7 @@ def stored_label_sums(
     r = stored.rows_unstored(rows.n)
     out = stored.over_pairs(pair_values)
 
-    def values(features: slice) -> np.ndarray:
+    def values(features: slice) -> ndarray:
         return unstored(r[features, None], rows.distinct)
 
     add_unstored(
@@ -257,13 +258,13 @@ def stored_label_sums(
 
 
 def add_unstored(
-    out: np.ndarray,
+    out: ndarray,
     rows: LabelRows,
-    feature: np.ndarray,
-    label: np.ndarray,
-    edges: np.ndarray,
-    values: Callable[[slice], np.ndarray],
-    selected: np.ndarray | slice = slice(None),
+    feature: ndarray,
+    label: ndarray,
+    edges: ndarray,
+    values: Callable[[slice], ndarray],
+    selected: ndarray | slice = slice(None),
 ) -> None:
     """Add to each feature's sum in `out` (F,) the values of the labels in no pair with it.
 
@@ -287,7 +288,7 @@ def add_unstored(
 
 def stored_label_information(
     logs: CountLogs, stored: StoredCounts, rows: LabelRows
-) -> tuple[np.ndarray, Unstored]:
+) -> tuple[ndarray, Unstored]:
     """Return I(f; Y_l), in nats, of the pairs with a stored code, and of others by (r, p).
 
     They are as `stored_label_sums` takes them."""
@@ -302,7 +303,7 @@ def stored_label_information(
     cells = terms + logs(missed) + logs(r - missed) - logs(r)
     exact = cells - logs(p) - logs(n - p) + logs(n)
 
-    def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def unstored(r: ndarray, p: ndarray) -> ndarray:
         value = logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n)
         return logs.nats(logs.clip(value), n)
 
@@ -311,7 +312,7 @@ def stored_label_information(
 
 def small_stored_information(
     stored: StoredCounts, rows: LabelRows, correction: str = "none"
-) -> tuple[np.ndarray, Unstored]:
+) -> tuple[ndarray, Unstored]:
     """Return `small_label_information` of the pairs with a stored code, and of others by (r, p)."""
     n = rows.n
     r_of_feature = stored.rows_unstored(n)
@@ -340,7 +341,7 @@ def small_stored_information(
         cells = occupied + (missed > 0) + (r > missed) + codes_unmet
         values = values + 0.5 * (codes[f] - 1 - (cells - (p > 0) - (p < n)))
 
-    def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def unstored(r: ndarray, p: ndarray) -> ndarray:
         p = np.minimum(p, r)
         value = cell(p, r, p) + cell(r - p, r, n - p)
         value = value + cell(np.zeros_like(p), n - r, p)
@@ -352,7 +353,7 @@ def small_stored_information(
     return values / n, unstored
 
 
-def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Unstored]:
+def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[ndarray, Unstored]:
     """Return χ² of the pairs with a stored code, and of others by (r, p), as `chi_square`.
 
     With O of n_a rows of a code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels with one value
@@ -360,11 +361,11 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
     n = rows.n
     r_of_feature = stored.rows_unstored(n)
 
-    def scaled(value: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def scaled(value: ndarray, p: ndarray) -> ndarray:
         both = p.astype(np.float64) * (n - p)
         return np.divide(value, both, out=np.zeros_like(value), where=both > 0)
 
-    def term(count: np.ndarray, of_code: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def term(count: ndarray, of_code: ndarray, p: ndarray) -> ndarray:
         excess = difference(n, count, of_code, p)
         return np.divide(excess**2, of_code, out=np.zeros_like(excess), where=of_code > 0)
 
@@ -375,7 +376,7 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
     r = r_of_feature[f]
     others = (n - r - in_codes).astype(np.float64)
 
-    def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def unstored(r: ndarray, p: ndarray) -> ndarray:
         return scaled(term(p, r, p) + (n - r).astype(np.float64) * p * p, p)
 
     return scaled(terms + term(p - joint, r, p) + others * p * p, p), unstored
@@ -384,9 +385,9 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
 def largest_stored(
     stored: StoredCounts,
     rows: LabelRows,
-    pair_values: np.ndarray,
+    pair_values: ndarray,
     unstored: Unstored,
-) -> np.ndarray:
+) -> ndarray:
     """Return (F,) the largest value over the labels.
 
     The value of a label without stored codes grows with its rows: of these labels the one of most
@@ -412,14 +413,14 @@ def largest_stored(
     return out
 
 
-def stored_class_chi_square(stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
+def stored_class_chi_square(stored: StoredCounts, classes: ndarray) -> ndarray:
     """Return `class_chi_square` from stored counts whose groups are the classes.
 
     `classes` (m,): the rows of each class."""
     n = int(classes.sum())
     r = classes.sum() - stored.by_feature(stored.rows)
 
-    def term(count: np.ndarray, of_code: np.ndarray, of_class: np.ndarray) -> np.ndarray:
+    def term(count: ndarray, of_code: ndarray, of_class: ndarray) -> ndarray:
         expected = of_code.astype(np.float64) * of_class
         square = (n * count - expected) ** 2
         return np.divide(square, expected * n, out=np.zeros_like(expected), where=expected > 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy import ndarray
 
 SEED = 42
 _P1 = np.uint64(0x9E3779B185EBCA87)
@@ -20,12 +21,12 @@ _STRIPE = 32  # bytes that the four lanes take in at once
 ROWS = 4096  # at a time: the arrays stay in the processor's cache
 
 
-def _rotated(h: np.ndarray, bits: int) -> np.ndarray:
-    rotated: np.ndarray = (h << np.uint64(bits)) | (h >> np.uint64(64 - bits))
+def _rotated(h: ndarray, bits: int) -> ndarray:
+    rotated: ndarray = (h << np.uint64(bits)) | (h >> np.uint64(64 - bits))
     return rotated
 
 
-def _avalanche(h: np.ndarray) -> np.ndarray:
+def _avalanche(h: ndarray) -> ndarray:
     """Return the hash of what was taken in: every bit of it depends on every bit of that."""
     h ^= h >> np.uint64(33)
     h *= _P2
@@ -35,42 +36,42 @@ def _avalanche(h: np.ndarray) -> np.ndarray:
     return h
 
 
-def _round(lane: np.ndarray, word: np.ndarray) -> np.ndarray:
+def _round(lane: ndarray, word: ndarray) -> ndarray:
     return _rotated(lane + word * _P2, 31) * _P1
 
 
-def of_longs(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
+def of_longs(values: ndarray, seed: ndarray) -> ndarray:
     """Return the hashes (n,) of 64-bit values, each with its own seed; both uint64."""
     h = _rotated(values * _P2, 31) * _P1
     h ^= seed + (_P5 + np.uint64(8))
     return _avalanche(_rotated(h, 27) * _P1 + _P4)
 
 
-def of_ints(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
+def of_ints(values: ndarray, seed: ndarray) -> ndarray:
     """Return the hashes (n,) of 32-bit values, each with its own seed."""
     h = (values.astype(np.int32).view(np.uint32).astype(np.uint64)) * _P1
     h ^= seed + (_P5 + np.uint64(4))
     return _avalanche(_rotated(h, 23) * _P2 + _P3)
 
 
-def of_doubles(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
+def of_doubles(values: ndarray, seed: ndarray) -> ndarray:
     """Return the hashes of doubles: -0 as 0, every NaN as one."""
     canonical = np.where(np.isnan(values), np.nan, values + 0.0).astype(np.float64)
     return of_longs(canonical.view(np.uint64), seed)
 
 
-def of_floats(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
+def of_floats(values: ndarray, seed: ndarray) -> ndarray:
     """Return the hashes of floats: -0 as 0, every NaN as one."""
     canonical = np.where(np.isnan(values), np.float32(np.nan), values + np.float32(0))
     return of_ints(canonical.astype(np.float32).view(np.int32), seed)
 
 
 def of_bytes(
-    data: np.ndarray,
-    first: np.ndarray,
-    lengths: np.ndarray,
-    seed: np.ndarray,
-) -> np.ndarray:
+    data: ndarray,
+    first: ndarray,
+    lengths: ndarray,
+    seed: ndarray,
+) -> ndarray:
     """Return the hashes (n,) of strings of bytes.
 
     They have these `lengths` and begin at `first` in `data`."""
@@ -103,11 +104,11 @@ def of_bytes(
 class _Words:
     """The bytes of strings as words of up to 8."""
 
-    def __init__(self, data: np.ndarray) -> None:
+    def __init__(self, data: ndarray) -> None:
         padded = np.concatenate([np.asarray(data, np.uint8), np.zeros(8, np.uint8)])
         self._windows = np.lib.stride_tricks.sliding_window_view(padded, 8)
 
-    def take(self, places: np.ndarray, size: int = 8) -> np.ndarray:
+    def take(self, places: ndarray, size: int = 8) -> ndarray:
         """Return (n,) uint64 the `size` bytes at each place."""
         raw = np.zeros((len(places), 8), np.uint8)
         raw[:, :size] = self._windows[places][:, :size]
@@ -116,10 +117,10 @@ class _Words:
 
 def _of_stripes(
     words: _Words,
-    place: np.ndarray,
-    remaining: np.ndarray,
-    seed: np.ndarray,
-) -> np.ndarray:
+    place: ndarray,
+    remaining: ndarray,
+    seed: ndarray,
+) -> ndarray:
     """Return what four lanes make of whole stripes of bytes from each place on."""
     lanes = [seed + _P1 + _P2, seed + _P2, seed.copy(), seed - _P1]
     while (rows := np.flatnonzero(remaining >= _STRIPE)).size:
@@ -134,13 +135,13 @@ def _of_stripes(
     return merged
 
 
-Hash = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Hash = Callable[[ndarray, ndarray], ndarray]
 
 
 def fold(
-    h: np.ndarray,
-    values: np.ndarray,
-    valid: np.ndarray | None,
+    h: ndarray,
+    values: ndarray,
+    valid: ndarray | None,
     hashed: Hash,
 ) -> None:
     """Replace the hashes h (n,) by those of `values` with h as the seed.

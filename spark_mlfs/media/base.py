@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 
 from ..errors import NotInstalledError, ParameterError
 from ..lazy import F
@@ -20,7 +21,7 @@ from ..params import Choice, Integer, Optional, Parameter, Values, check
 from ..registry import Entry, Registry
 
 NO_CONTENT = "empty: it holds no bytes"
-Encode = Callable[[Sequence[Any]], tuple[np.ndarray, list["str | None"]]]
+Encode = Callable[[Sequence[Any]], tuple[ndarray, list["str | None"]]]
 
 
 class Unreadable(ValueError):
@@ -38,7 +39,7 @@ class Encoder(Entry):
         """Return the names of the numbers."""
         raise NotImplementedError
 
-    def features(self, content: bytes, p: Values) -> np.ndarray:
+    def features(self, content: bytes, p: Values) -> ndarray:
         """Return the numbers of one file; `Unreadable` where it has none."""
         raise NotImplementedError
 
@@ -48,7 +49,7 @@ class Encoder(Entry):
         It gives numbers (cells, width), zeros where there is a reason, and the reasons."""
         width = len(self.names(p))
 
-        def encode(cells: Sequence[Any]) -> tuple[np.ndarray, list[str | None]]:
+        def encode(cells: Sequence[Any]) -> tuple[ndarray, list[str | None]]:
             numbers = np.zeros((len(cells), width))
             reasons: list[str | None] = [None] * len(cells)
             for i, cell in enumerate(cells):
@@ -182,14 +183,14 @@ class EncodeCells:
             )
         return names
 
-    def open(self) -> Callable[[pa.Array, pa.Array | None], tuple[np.ndarray, pa.Array]]:
+    def open(self) -> Callable[[pa.Array, pa.Array | None], tuple[ndarray, pa.Array]]:
         """Return the function of cells and of reasons known before.
 
         It gives numbers (cells, width), zeros where there is a reason, and all reasons."""
         encode = self.encoder.open(self.parameters)
         width = len(self.names)
 
-        def task(cells: pa.Array, known: pa.Array | None) -> tuple[np.ndarray, pa.Array]:
+        def task(cells: pa.Array, known: pa.Array | None) -> tuple[ndarray, pa.Array]:
             reasons = [None] * len(cells) if known is None else known.to_pylist()
             numbers = np.zeros((len(cells), width))
             readable = [i for i, reason in enumerate(reasons) if reason is None]
@@ -299,11 +300,11 @@ def passages_of(text: str, length: int | None, overlap: int) -> list[str]:
 
 
 def pooled(
-    values: np.ndarray,
-    owners: np.ndarray,
+    values: ndarray,
+    owners: ndarray,
     rows: int,
     pooling: str,
-) -> np.ndarray:
+) -> ndarray:
     """Return the mean or the largest (rows, w) of the values (n, w) of each row's passages.
 
     `owners` (n,), rising, are the rows of the passages. NaN for a row of which one has NaN, or that

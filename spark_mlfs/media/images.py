@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..params import Integer, Parameter, Values
 from .base import Encoder, Unreadable, require
@@ -79,7 +80,7 @@ class ImageFeatures(Encoder):
         ]
         return names
 
-    def features(self, content: bytes, p: Values) -> np.ndarray:
+    def features(self, content: bytes, p: Values) -> ndarray:
         rgb = np.asarray(decoded(content, p["side"], p["max_pixels"]), np.float64)
         # no BLAS: the same bits from any thread
         r, g, b = np.moveaxis(rgb, 2, 0)
@@ -161,7 +162,7 @@ def _guess(content: bytes) -> str:
     return ""
 
 
-def shrunk(grey: np.ndarray, size: int) -> np.ndarray:
+def shrunk(grey: ndarray, size: int) -> ndarray:
     """Return the means (size, size) of the parts of a picture, which begin where pixels do."""
     if not size:
         return np.empty((0, 0))
@@ -171,7 +172,7 @@ def shrunk(grey: np.ndarray, size: int) -> np.ndarray:
     return sums / (widths[:, None] * widths)
 
 
-def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
+def colours(rgb: ndarray, hues: int) -> ndarray:
     """Return histograms of hue, saturation and brightness, of (r, c, 3) values from 0 to 255."""
     if not hues:
         return np.empty(0)
@@ -185,7 +186,7 @@ def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
     hue = np.where(top == r, red_is_top, np.where(top == g, green_is_top, blue_is_top)) / 6
     saturation = spread / np.where(top > 0, top, 1)
 
-    def histogram(values: np.ndarray, steps: int, weights: np.ndarray | None = None) -> np.ndarray:
+    def histogram(values: ndarray, steps: int, weights: ndarray | None = None) -> ndarray:
         bins = np.minimum((values * steps).astype(np.int64), steps - 1)
         return np.bincount(bins.ravel(), weights, steps) / values.size
 
@@ -198,7 +199,7 @@ def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
     )
 
 
-def gradients(grey: np.ndarray, cells: int, orientations: int) -> np.ndarray:
+def gradients(grey: ndarray, cells: int, orientations: int) -> ndarray:
     """Return histograms (cells, cells, orientations) of oriented gradients, normalised together."""
     if not cells:
         return np.empty(0)
@@ -217,7 +218,7 @@ def gradients(grey: np.ndarray, cells: int, orientations: int) -> np.ndarray:
     return _normalised(clipped).reshape(cells, cells, orientations)
 
 
-def _normalised(values: np.ndarray) -> np.ndarray:
+def _normalised(values: ndarray) -> ndarray:
     return np.asarray(values / np.sqrt((values**2).sum() + EPS**2))
 
 

@@ -19,6 +19,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..errors import ParameterError, setting, task_context
 from ..frames.frame import num_cores
@@ -258,7 +259,7 @@ class Encoding:
         model = pruned(self.model.load(), self.output, self.width, places)
         return Encoding.of(model, self.settings)
 
-    def __call__(self, cells: Sequence[Any]) -> tuple[np.ndarray, list[str | None]]:
+    def __call__(self, cells: Sequence[Any]) -> tuple[ndarray, list[str | None]]:
         """Return vectors (rows, width) of the cells and reasons, zeros where there is a reason."""
         reasons: list[str | None] = [None] * len(cells)
         items: list[Any] = []
@@ -345,7 +346,7 @@ class Encoding:
 
     def _batch(
         self, items: Sequence[Any], bucket: int, places: Sequence[int]
-    ) -> tuple[np.ndarray, dict[int, str]]:
+    ) -> tuple[ndarray, dict[int, str]]:
         """Return vectors of some items, NaN where there is none, and why."""
         rows: list[Any] = []
         faults: dict[int, str] = {}
@@ -380,7 +381,7 @@ class Encoding:
         shape = self.shape if self.kind == "image" else (bucket,)
         return np.zeros(shape, self.dtype)
 
-    def _run(self, rows: Sequence[Any], bucket: int) -> np.ndarray:
+    def _run(self, rows: Sequence[Any], bucket: int) -> ndarray:
         """Return the vectors (rows, width) of the model's output.
 
         Raises `Unreadable` where it takes not what it is given."""
@@ -410,7 +411,7 @@ class Encoding:
             raise Unreadable(f"the model refuses it ({_message(error)})") from None
         return self._vectors(np.asarray(output), mask)[: len(rows)]
 
-    def _vectors(self, output: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def _vectors(self, output: ndarray, mask: ndarray) -> ndarray:
         """Return one vector a row, of an output that may have one a token or a place."""
         is_batch = output.shape[:1] == mask.shape[:1]
         if output.dtype.kind != "f" or not is_batch or output.ndim > 4:
@@ -437,7 +438,7 @@ class Encoding:
             return np.asarray(places.mean(axis=2))
         return output.reshape(len(mask), -1)
 
-    def _image(self, cell: Any) -> np.ndarray:
+    def _image(self, cell: Any) -> ndarray:
         """Return the pixels of an image's file as the model takes them.
 
         Raises `Unreadable` where it is none, damaged or too large."""

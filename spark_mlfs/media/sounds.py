@@ -19,6 +19,7 @@ from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..params import Integer, Number, Parameter, Values
 from .base import Encoder, Unreadable, require
@@ -63,13 +64,13 @@ class SoundFeatures(Encoder):
         others = ["zero_crossings", "centroid_mean", "centroid_deviation", "seconds"]
         return [*means, *deviations, *others]
 
-    def features(self, content: bytes, p: Values) -> np.ndarray:
+    def features(self, content: bytes, p: Values) -> ndarray:
         samples, rate = decoded(content, p["max_samples"])
         size = window_of(rate, p["window"])
         hertz = np.fft.rfftfreq(size, 1 / rate)
         filters = mel_filters(rate, size, p["bands"], p["max_hertz"])
-        bands: list[np.ndarray] = []
-        centroids: list[np.ndarray] = []
+        bands: list[ndarray] = []
+        centroids: list[ndarray] = []
         for power in spectra(samples, size):
             bands.append(_decibels(power @ filters))
             magnitude = np.sqrt(power)
@@ -85,7 +86,7 @@ class SoundFeatures(Encoder):
         return np.array([*decibels.mean(axis=0), *decibels.std(axis=0), *others])
 
 
-def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
+def decoded(content: bytes, max_samples: int) -> tuple[ndarray, int]:
     """Return the mean of the channels, from -1 to 1, and samples a second.
 
     Raises `Unreadable` for what is no sound, or is cut short."""
@@ -145,7 +146,7 @@ def window_of(rate: int, seconds: float) -> int:
     return 1 << max(4, round(math.log2(rate * seconds)))
 
 
-def spectra(samples: np.ndarray, size: int) -> Iterator[np.ndarray]:
+def spectra(samples: ndarray, size: int) -> Iterator[ndarray]:
     """Yield the power (windows, size // 2 + 1) of some windows (Hann) after others.
 
     They are centred every half of one, over the ends zeros; 1 is a constant of full scale."""
@@ -158,7 +159,7 @@ def spectra(samples: np.ndarray, size: int) -> Iterator[np.ndarray]:
         yield np.abs(spectrum) ** 2 / hann.sum() ** 2
 
 
-def _decibels(power: np.ndarray) -> np.ndarray:
+def _decibels(power: ndarray) -> ndarray:
     return 10 * np.log10(np.maximum(power, LEAST))
 
 

@@ -39,6 +39,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.profile import profile_block
@@ -166,7 +167,7 @@ class Trial:
     `stability` of its picks over the folds; or why it was `refused`."""
 
     name: str
-    precision: np.ndarray
+    precision: ndarray
     by_judge: dict[str, float]
     stability: float
     seconds: float
@@ -242,7 +243,7 @@ class InnerFolds:
             seconds,
         )
 
-    def _order(self, name: str, engine: LocalEngine) -> np.ndarray:
+    def _order(self, name: str, engine: LocalEngine) -> ndarray:
         """Return the ranking of the features by a method on the training rows of a fold."""
         scores = _default_scores(name, engine, min(self.sizes[-1], engine.num_features))
         picks = scores.path.picks if scores.path is not None else None
@@ -256,7 +257,7 @@ class InnerFolds:
         )
         return order
 
-    def _precision(self, order: np.ndarray, train: Block, test: Block) -> np.ndarray:
+    def _precision(self, order: ndarray, train: Block, test: Block) -> ndarray:
         """Return (judges, rows) the precision of the test rows with some, not all labels."""
         y = train.labels(self.q).astype(np.float64)
         truth = test.labels(self.q).toarray() > 0
@@ -271,7 +272,7 @@ class InnerFolds:
         return precision.mean(axis=0)
 
 
-def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:
+def folds_of(rows: Block, folds: int, seed: int) -> ndarray:
     """Return (n,) the fold of each row, as many rows to each.
 
     Equal rows are together, in the order of the seeded hash of their smallest id."""
@@ -288,7 +289,7 @@ def predict(
     x: Any,
     y: sp.csr_matrix,
     query: Any,
-) -> np.ndarray:
+) -> ndarray:
     """Return (rows, q) scores of the labels of rows `query`, learned of x (n, k) and y (n, q)."""
     if judge == "mlknn":
         return posteriors(x, y, query, min(NEIGHBOURS, x.shape[0] - 1))
@@ -359,7 +360,7 @@ def choose(trials: Sequence[Trial], inner: InnerFolds, seed: int) -> dict[str, A
     }
 
 
-def _standard_error(table: np.ndarray, a: int, b: int) -> float:
+def _standard_error(table: ndarray, a: int, b: int) -> float:
     """Return the standard error, over the rows, of the difference of two columns."""
     difference = table[:, a] - table[:, b]
     return float(difference.std() / np.sqrt(len(table)))
@@ -367,8 +368,8 @@ def _standard_error(table: np.ndarray, a: int, b: int) -> float:
 
 def _lead(
     able: Sequence[Trial],
-    table: np.ndarray,
-    means: np.ndarray,
+    table: ndarray,
+    means: ndarray,
     choice: int,
     best_in: float,
 ) -> str:

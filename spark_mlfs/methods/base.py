@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine
@@ -42,15 +43,15 @@ class Scores:
     features have costs. `joint`: by name, what groups score together. `columns` of the ranking by
     name, (v,), NaN where they say nothing."""
 
-    values: np.ndarray
+    values: ndarray
     path: Path | None = None
     objective: list[float] = field(default_factory=list)
     converged: bool | None = None
     details: dict[str, Any] = field(default_factory=dict)
-    constant: np.ndarray | None = None
+    constant: ndarray | None = None
     budget_path: Path | None = None
     joint: dict[str, float] = field(default_factory=dict)
-    columns: dict[str, np.ndarray] = field(default_factory=dict)
+    columns: dict[str, ndarray] = field(default_factory=dict)
 
     @property
     def summary_details(self) -> dict[str, Any]:
@@ -63,8 +64,8 @@ class Scores:
 
     @staticmethod
     def of_varying(
-        values: np.ndarray,
-        positions: np.ndarray | None,
+        values: ndarray,
+        positions: ndarray | None,
         count: int,
         **attributes: Any,
     ) -> Scores:
@@ -92,8 +93,8 @@ class GramProblem:
     scaling: str
     centred: bool = True
     sketch: int = 0
-    label_scale: np.ndarray | None = None
-    penalties: np.ndarray | None = None
+    label_scale: ndarray | None = None
+    penalties: ndarray | None = None
 
     def scaled(self, statistics: GramStatistics) -> GramStatistics:
         if self.label_scale is None:
@@ -108,7 +109,7 @@ class GramProblem:
         return replace(view, penalties=self.penalties[view.varying])
 
 
-def penalties_of(profile: Profile, p: Values) -> np.ndarray | None:
+def penalties_of(profile: Profile, p: Values) -> ndarray | None:
     """Return (v,) the factors of the varying features' penalties; None where all are 1."""
     penalties = p.get(PENALTIES)
     return None if penalties is None else penalties[profile.varying]
@@ -186,7 +187,7 @@ class Method(Entry):
 
     def group_scores(
         self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
-    ) -> np.ndarray | None:
+    ) -> ndarray | None:
         """Return (groups,) the score that the features of each group have together.
 
         NaN where a group has none, None where the method has no such score."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 
 from ..kernels import information as info
 from ..kernels import sparse_counts
@@ -38,7 +39,7 @@ class ChiSquare(Reduction):
     aggregate: str
     unit: float
 
-    def __call__(self, counts: Counts) -> np.ndarray:
+    def __call__(self, counts: Counts) -> ndarray:
         labels = self.target if isinstance(self.target, Labels) else None
         values = np.empty(counts.count)
         if not counts.coding.sparse or (labels is not None and not labels.plain):
@@ -60,14 +61,14 @@ class ChiSquare(Reduction):
             values = values / labels.q
         return values * self.unit
 
-    def _of_tables(self, labels: Labels | None, counts: np.ndarray) -> np.ndarray:
+    def _of_tables(self, labels: Labels | None, counts: ndarray) -> ndarray:
         """Return (F,) χ² by dense counts (F, values, groups)."""
         if labels is None:
             return info.class_chi_square(counts)
         aggregate = getattr(np, self.aggregate)
         return aggregate(self._by_label(labels, counts), axis=1)
 
-    def _by_label(self, target: Labels, counts: np.ndarray) -> np.ndarray:
+    def _by_label(self, target: Labels, counts: ndarray) -> ndarray:
         """Return (F, q) χ² of each label, times its weight."""
         unit = 1.0 if target.noise is None else 2.0**-NOISE_BITS
         counts = target.denoised_counts(counts)

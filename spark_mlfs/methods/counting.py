@@ -10,6 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy import ndarray
 
 from ..engine.base import Engine
 from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, must_fit, setting
@@ -103,7 +104,7 @@ class Relevance(Reduction):
     target: Labels | Classes
     logs: info.CountLogs
 
-    def __call__(self, counts: Counts) -> np.ndarray:
+    def __call__(self, counts: Counts) -> ndarray:
         logs = self.logs
         values = np.empty(counts.count)
         if counts.coding.sparse and isinstance(self.target, Classes):
@@ -121,7 +122,7 @@ class Relevance(Reduction):
             values[part] = self.of_tables(table)
         return values
 
-    def of_tables(self, counts: np.ndarray) -> np.ndarray:
+    def of_tables(self, counts: ndarray) -> ndarray:
         """Return (F,) the relevance by dense counts (F, values, groups)."""
         logs = self.logs
         target = self.target
@@ -134,7 +135,7 @@ class Relevance(Reduction):
         return target.summed(informations(target, logs, counts))
 
 
-def informations(target: Labels, logs: info.CountLogs, counts: np.ndarray) -> np.ndarray:
+def informations(target: Labels, logs: info.CountLogs, counts: ndarray) -> ndarray:
     """Return (F, q) I(f; Y_l) by dense counts (F, values, groups) of the target's groups.
 
     Plug-in values are clipped at 0."""
@@ -187,12 +188,12 @@ class Counting:
     def statistic_of(self, reduction: Reduction) -> FeatureNumbers:
         return FeatureNumbers((TwoWay(self.coding, self.target),), reduction)
 
-    def numbers(self, reduction: Reduction) -> np.ndarray:
+    def numbers(self, reduction: Reduction) -> ndarray:
         """Return (k, v) the numbers that `reduction` makes of the two-way counts."""
         return self.engine.run(self.statistic_of(reduction))[0]
 
     @cached_property
-    def relevance(self) -> np.ndarray:
+    def relevance(self) -> ndarray:
         """Return (v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset)."""
         return self.numbers(self.relevance_of)[0]
 
@@ -215,7 +216,7 @@ class Counting:
         return Relevance(self.target, self.logs)
 
     @cached_property
-    def entropy(self) -> np.ndarray:
+    def entropy(self) -> ndarray:
         return info.entropy(self.logs, self._all_rows.codes())
 
     @cached_property
@@ -229,10 +230,10 @@ class Counting:
         return self.engine.run(statistic)[0]
 
     @cached_property
-    def _commonest(self) -> np.ndarray:
+    def _commonest(self) -> ndarray:
         return self.coding.zero.astype(int) if self.coding.sparse else self._all_rows.commonest()
 
-    def links(self, features: list[int], target: Target | None = None) -> dict[int, np.ndarray]:
+    def links(self, features: list[int], target: Target | None = None) -> dict[int, ndarray]:
         """Return {s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s) of some `features` s.
 
         One request for all of them, if their counts fit the budgets."""
@@ -250,7 +251,7 @@ class Counting:
         (numbers,) = self.engine.run(counts, keep=False)
         return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
 
-    def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
+    def label_pairs(self, labels: tuple[int, ...]) -> ndarray:
         """Return (2, v) two sums over the pairs a < b of `labels`.
 
         Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""
@@ -292,9 +293,9 @@ class Criterion:
     adds to a sum over the picks, by Σ_l I(f; Y_l | s) and I(f; s); `value(sum, picks)` (v,) the
     criterion of further picks; `target` of the links, if another."""
 
-    first: np.ndarray
-    term: Callable[[int, np.ndarray, np.ndarray], np.ndarray]
-    value: Callable[[np.ndarray, int], np.ndarray]
+    first: ndarray
+    term: Callable[[int, ndarray, ndarray], ndarray]
+    value: Callable[[ndarray, int], ndarray]
     target: Target | None = None
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -50,8 +51,8 @@ class FilledSums(ExactSums, layout="rows", graded=True, includes_unknown=True):
     those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
     (`statistics.moments`). Exact sums of quantised x and f. State: 16·vq bytes."""
 
-    weights: np.ndarray | None
-    intercept: np.ndarray | None
+    weights: ndarray | None
+    intercept: ndarray | None
 
     def sums(self, rows: Block, profile: Profile) -> State:
         wide = profile.n >= exact.WIDE_ROWS
@@ -66,7 +67,7 @@ class FilledSums(ExactSums, layout="rows", graded=True, includes_unknown=True):
         state = {"xf " + name: value for name, value in exact.cross(x, f, wide).items()}
         return state | exact.group_moments(*f, sp.csr_matrix(np.ones((1, rows.n))), wide=wide)
 
-    def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
+    def finish(self, state: State, profile: Profile) -> dict[str, ndarray]:
         ones = np.ones(profile.q)
         f, ff = exact.sums_of(state, ones, (1, profile.q))
         return {
@@ -129,7 +130,7 @@ class CSFS(GramMethod):
         view = all_rows.centred(p["scaling"])
         scan = scanner(engine, view, p["max_iter"], "csfs: scan")
 
-        def fill(W: np.ndarray | None, b: np.ndarray | None) -> FilledLabels:
+        def fill(W: ndarray | None, b: ndarray | None) -> FilledLabels:
             sums = scan(FilledSums, W, b)
             mean = sums["f"] / view.n
             about_centre = sums["xf"][view.varying] - np.outer(view.shift, sums["f"])

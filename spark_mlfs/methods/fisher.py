@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 
 from ..engine.base import Engine
 from ..kernels.sparse_counts import PairMoments
@@ -45,9 +46,9 @@ class LabelRatios(Reduction):
     `watch`: the labels that are unknown in some rows."""
 
     watch: tuple[int, ...]
-    weights: np.ndarray | None
+    weights: ndarray | None
 
-    def __call__(self, m: Moments | PairMoments) -> np.ndarray:
+    def __call__(self, m: Moments | PairMoments) -> ndarray:
         if isinstance(m, PairMoments):
             return np.stack(stored_two_class_ratio(m))
         q = len(m.count) - 1 - len(self.watch)
@@ -77,7 +78,7 @@ class LabelRatios(Reduction):
         mean = weighted_sum / max(float(weights.sum()), np.finfo(float).tiny)
         return np.stack([mean, varies])
 
-    def _over_known(self, sums: np.ndarray, q: int) -> np.ndarray:
+    def _over_known(self, sums: ndarray, q: int) -> ndarray:
         """Return (q, …) sums over the rows in which each label is known."""
         known = np.repeat(sums[:1], q, axis=0)
         known[list(self.watch)] -= sums[1 + q :]

@@ -34,6 +34,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
@@ -155,7 +156,7 @@ class Forward(Method):
                 terms,
                 picking(engine),
             )
-            evidence: dict[str, np.ndarray] = {}
+            evidence: dict[str, ndarray] = {}
             if not path.single:
                 evidence = _evidence(HELD_OUT, np.cumsum(path.gains), shares)
             enough = forward.enough(*evidence.values()) if p.get(ENOUGH) else 0
@@ -202,7 +203,7 @@ def _check_folds(sums: FoldSums) -> None:
         )
 
 
-def _columns(evidence: dict[str, np.ndarray], path: Path, count: int) -> dict[str, np.ndarray]:
+def _columns(evidence: dict[str, ndarray], path: Path, count: int) -> dict[str, ndarray]:
     """Return the columns of `count` features of which picks have some evidence."""
     columns = {}
     for name in {**dict.fromkeys(HELD_OUT), **evidence}:
@@ -212,9 +213,7 @@ def _columns(evidence: dict[str, np.ndarray], path: Path, count: int) -> dict[st
     return columns
 
 
-def _evidence(
-    names: tuple[str, str], total: np.ndarray, shares: np.ndarray
-) -> dict[str, np.ndarray]:
+def _evidence(names: tuple[str, str], total: ndarray, shares: ndarray) -> dict[str, ndarray]:
     """Return the `total` (k,) up to each pick and its standard error over the folds, by `names`.
 
     The error is that of the `shares` (F, k) of the folds."""
@@ -235,12 +234,12 @@ def moments_of_labels(p: Values) -> FoldGrams:
     return FoldGrams(p["folds"], features=np.zeros(0, np.int64))
 
 
-def weights_in_loss(sums: FoldSums, label_factors: np.ndarray | None) -> np.ndarray:
+def weights_in_loss(sums: FoldSums, label_factors: ndarray | None) -> ndarray:
     """Return (q,) w_l, with the `label_factors` of ``label_weights``."""
     return sums.label_weights() if label_factors is None else sums.label_weights(label_factors)
 
 
-def sketch_sizes(profile: Profile, p: Values) -> np.ndarray:
+def sketch_sizes(profile: Profile, p: Values) -> ndarray:
     """Return (q,) whole numbers in proportion to √w_l, as large as sums of them stay exact."""
     label_factors = label_weights(profile, p)
     numerator = 1.0 if label_factors is None else label_factors
@@ -269,9 +268,9 @@ def first_gains(
     engine: Engine,
     p: Values,
     base: FoldSums,
-    label_factors: np.ndarray | None,
-    penalties: np.ndarray,
-) -> np.ndarray:
+    label_factors: ndarray | None,
+    penalties: ndarray,
+) -> ndarray:
     """Return (v,) J of each feature alone, of its penalty, NaN of a constant one.
 
     It is finished range by range of features."""
@@ -298,10 +297,10 @@ def first_gains(
 def best(
     engine: Engine,
     of_all: FoldGrams,
-    values: np.ndarray,
-    varying: np.ndarray,
+    values: ndarray,
+    varying: ndarray,
     terms: PickConstraints,
-) -> np.ndarray:
+) -> ndarray:
     """Return the features that go on, ascending.
 
     They are the included, and of the others those of the largest values, as many as fit; groups by

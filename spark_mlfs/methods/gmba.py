@@ -42,6 +42,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -72,8 +73,8 @@ class MarginAnchors:
 
     queries: Queries
     hits: Queries  # distinct rows
-    hit_rows: np.ndarray  # (a, k) positions in hits
-    margin: np.ndarray
+    hit_rows: ndarray  # (a, k) positions in hits
+    margin: ndarray
     table: LabelsetSimilarity
     _anchors: list[hinges.Anchors] | None = field(default=None, repr=False)
 
@@ -112,7 +113,7 @@ class HingeSums(Statistic, layout="identified", quantised=True):
     anchors: MarginAnchors
     s_min: float
     lam: float
-    weights: np.ndarray | None
+    weights: ndarray | None
     summed: bool
 
     def _grid(self, profile: Profile) -> hinges.Grid:
@@ -219,7 +220,7 @@ class GMBA(AnchoredMethod):
         p: Values,
         waves: list[MarginAnchors],
         width: int,
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Return ω of the paper's descent, which visits the anchors once."""
         gradients = np.concatenate(
             [self._sums(engine, p, wave, summed=False).gradient for wave in waves]
@@ -279,7 +280,7 @@ class GMBA(AnchoredMethod):
         engine: Engine,
         p: Values,
         anchors: MarginAnchors,
-        weights: np.ndarray | None = None,
+        weights: ndarray | None = None,
         summed: bool = True,
     ) -> hinges.HingePart:
         return engine.run(
@@ -300,7 +301,7 @@ class GMBA(AnchoredMethod):
         waves: list[MarginAnchors],
         width: int,
     ) -> Solution:
-        def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
+        def evaluate(v: ndarray) -> tuple[float, ndarray]:
             parts = [self._sums(engine, p, wave, v) for wave in waves]
             slope: Any = sum(part.gradient for part in parts)
             return float(sum(part.loss for part in parts)), slope

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 
 from ..kernels import information as info
 from ..kernels import sparse_counts
@@ -30,10 +31,10 @@ class GeometricMean(Reduction):
     """The geometric mean of max(I(f; Y_l), 1e-12) over the labels of `both` values."""
 
     target: Labels
-    both: np.ndarray
+    both: ndarray
     correction: str
 
-    def __call__(self, counts: Counts) -> np.ndarray:
+    def __call__(self, counts: Counts) -> ndarray:
         target = self.target
         logarithms = np.zeros(counts.count)
         if not self.both.any():
@@ -53,11 +54,11 @@ class GeometricMean(Reduction):
 
     def _of_stored(
         self, stored: sparse_counts.StoredCounts, rows: sparse_counts.LabelRows
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Return the mean logarithms of features by their stored values; a label without both
         values adds 0 to the sums."""
 
-        def logarithm(informations: np.ndarray, positive: np.ndarray) -> np.ndarray:
+        def logarithm(informations: ndarray, positive: ndarray) -> ndarray:
             both = (positive > 0) & (positive < rows.n)
             return np.where(both, np.log(np.maximum(informations, FLOOR)), 0.0)
 

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.profile import Profile
@@ -130,7 +131,7 @@ class MSFS(Method):
         p: Values,
         view: GramView,
         sets: Labelsets,
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Return X'LX in the view's coordinates."""
         geometry = Geometry(
             engine.profile.varying[view.varying],
@@ -204,7 +205,7 @@ class MSFS(Method):
         columns = np.searchsorted(block.ids, near.ids[rows, place])
         squares = near.squares[rows, place]
         if p["sigma"]:
-            product: float | np.ndarray = p["sigma"] ** 2
+            product: float | ndarray = p["sigma"] ** 2
         else:
             scale = np.sqrt(_scales(engine, tuning[0], block, geometry))
             product = scale[rows] * scale[columns]
@@ -217,7 +218,7 @@ class MSFS(Method):
         block: Block,
         geometry: Geometry,
         labels: sp.csr_matrix,
-    ) -> np.ndarray:
+    ) -> ndarray:
         if block.n > DENSE_ROWS:
             raise ParameterError(
                 f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} "
@@ -231,7 +232,7 @@ class MSFS(Method):
             i, j = np.nonzero(squares[part] <= tile.error[part, None])
             squares[first + i, j] = tile.squares(first + i, j)  # of equal rows exactly 0
         if p["sigma"]:
-            product: float | np.ndarray = p["sigma"] ** 2
+            product: float | ndarray = p["sigma"] ** 2
         else:
             others = np.sort(squares, axis=1)  # a row itself is at infinity
             scale = others[:, min(TUNING, block.n - 1) - 1]
@@ -251,7 +252,7 @@ def _scales(
     nearest: Nearest,
     block: Block,
     geometry: Geometry,
-) -> np.ndarray:
+) -> ndarray:
     """Return (n,) σ_i²: the squared distance to the 7th nearest row.
 
     The smallest positive one where that is 0."""

@@ -28,6 +28,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..engine.base import Engine
@@ -135,7 +136,7 @@ class PPTCMI(CountingMethod):
         return Classes(sets.hashes[frequent], counts), int(counts.sum())
 
 
-def ross_by_column(k: int, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def ross_by_column(k: int, values: ndarray, classes: ndarray) -> ndarray:
     """Return Ross' estimate of I(f; class) for every column of a slice."""
     return np.array([ross.information(values[:, j], classes, k) for j in range(values.shape[1])])
 
@@ -143,10 +144,10 @@ def ross_by_column(k: int, values: np.ndarray, classes: np.ndarray) -> np.ndarra
 def joint_ross(
     target: Classes,
     k: int,
-    relevance: np.ndarray,
+    relevance: ndarray,
     count: int,
     terms: PickConstraints,
-    x: np.ndarray,
+    x: ndarray,
     block: Block,
 ) -> Path:
     """Pick by Ross' estimate of I((f, X_S); class), of all rows in one memory."""

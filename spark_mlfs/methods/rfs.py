@@ -30,6 +30,7 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -75,8 +76,8 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
     `sketch` = r above 0, r columns of the labels' sketch (`kernels.sketch`) stand for the q
     labels."""
 
-    weights: np.ndarray
-    intercept: np.ndarray
+    weights: ndarray
+    intercept: ndarray
     floor: float
     sketch: int = 0
 
@@ -123,7 +124,7 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
     def _words(self, profile: Profile) -> int:
         return integers.FOUR if profile.weighted else integers.THREE
 
-    def _units(self, profile: Profile) -> np.ndarray:
+    def _units(self, profile: Profile) -> ndarray:
         of_labels = np.full(self._outputs(profile), self._label_unit(profile))
         return np.concatenate([unit_of(profile), of_labels, np.ones(1)])
 
@@ -245,7 +246,7 @@ class RFS(Method):
             floor = 1e-8 * np.sqrt(spread / view.n) if varies else 1.0
         scan = scanner(engine, view, p["max_iter"], "rfs: scan")
 
-        def reweighted(W: np.ndarray | None, b: np.ndarray | None) -> tuple[GramStatistics, float]:
+        def reweighted(W: ndarray | None, b: ndarray | None) -> tuple[GramStatistics, float]:
             if W is None:
                 return plain.in_view(view), float("nan")
             moments, loss = scan(partial(ReweightedGram, floor=floor, sketch=sketch), W, b)

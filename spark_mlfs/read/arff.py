@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import ndarray
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Either, Names, Reader
@@ -295,7 +296,7 @@ class Plan:
         first[self.is_coded] |= self.codes[self.code_at[self.is_coded]] != 0
         self.omitted_one = np.flatnonzero(first)
 
-    def coded(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
+    def coded(self, attribute: ndarray, raw: ndarray) -> ndarray:
         """Return what values are: of labels and categories the codes, in place of their numbers."""
         is_coded = self.is_coded[attribute]
         if not is_coded.any():
@@ -307,7 +308,7 @@ class Plan:
         raw[is_coded] = self.codes[self.code_at[owner] + number]
         return raw
 
-    def categories(self, attribute: np.ndarray | int, raw: np.ndarray) -> np.ndarray:
+    def categories(self, attribute: ndarray | int, raw: ndarray) -> ndarray:
         """Return values with category numbers for nominal ones.
 
         They are of one attribute, or each of its own. Raises `Irregular` for a value that is not
@@ -334,7 +335,7 @@ class Plan:
         raw[other] = self.places[position]
         return raw
 
-    def labels(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
+    def labels(self, attribute: ndarray, raw: ndarray) -> ndarray:
         """Return label values of raw ones (numbers, or category numbers).
 
         Raises `Irregular` where one is not 0/1."""
@@ -398,7 +399,7 @@ def _categories(
     return made_of
 
 
-def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
+def _label_values(a: Attribute, header: Header, binarize: bool) -> ndarray:
     """Return the declared values of a label; `DataError` where they are not 0/1."""
     assert a.categories is not None
     listed = f"{{{','.join(a.categories)[:40]}}}"
@@ -416,7 +417,7 @@ def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
 # ---- rows ----
 
 
-def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
+def _parse(lines: Lines, plan: Plan) -> tuple[ndarray, Vectors, Vectors]:
     """Return which rows are kept, and their features and labels."""
     n = len(lines.text)
     braced = np.asarray(pc.starts_with(lines.text, "{"))
@@ -471,9 +472,9 @@ def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
 
 def _from_triples(
     n: int,
-    row: np.ndarray,
-    attribute: np.ndarray,
-    raw: np.ndarray,
+    row: ndarray,
+    attribute: ndarray,
+    raw: ndarray,
     plan: Plan,
 ) -> tuple[Vectors, Vectors]:
     """Return sparse vectors of attributes, `raw` being a number or a category number.
@@ -507,11 +508,11 @@ def _from_triples(
 
 
 def _columns(
-    row: np.ndarray,
-    attribute: np.ndarray,
-    raw: np.ndarray,
+    row: ndarray,
+    attribute: ndarray,
+    raw: ndarray,
     plan: Plan,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[ndarray, ndarray, ndarray]:
     """Return (row, column, value), one-hot where attributes are.
 
     Unknown is NaN in every column, what no training row had is 0."""
@@ -570,7 +571,7 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     return _from_matrix(matrix, plan)
 
 
-def _quotes_in_place(raw: np.ndarray) -> bool:
+def _quotes_in_place(raw: ndarray) -> bool:
     """Return whether every ' of lines of comma-separated values opens or closes a whole value.
 
     Not so where one quotes a lone ?."""
@@ -588,7 +589,7 @@ def _quotes_in_place(raw: np.ndarray) -> bool:
     return bool(at_limits.all() and in_a_line.all() and not unknown.any())
 
 
-def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
+def _from_matrix(matrix: ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
     label_raw = matrix[:, plan.label_at]
     raw = matrix[:, plan.feature_at]
     attribute = np.broadcast_to(plan.label_at, label_raw.shape)
@@ -607,7 +608,7 @@ _INDEX = re.compile(r"([^\s,'\"}]+)\s+")
 
 def _slow(
     lines: Lines,
-    rows: np.ndarray,
+    rows: ndarray,
     plan: Plan,
     is_sparse: bool,
 ) -> tuple[Vectors, Vectors]:

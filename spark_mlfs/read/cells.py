@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import ndarray
 from pyarrow import csv
 
 from ..frames.vectors import raw_bytes
@@ -26,7 +27,7 @@ def joined(lines: pa.Array, end: str = "\n") -> bytes:
 
 
 def cells(
-    data: bytes | np.ndarray,
+    data: bytes | ndarray,
     types: Mapping[int, pa.DataType],
     width: int,
     separator: str,
@@ -68,7 +69,7 @@ def known_cells(
         raise Irregular from None
 
 
-def finite(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
+def finite(column: pa.ChunkedArray | pa.Array) -> ndarray:
     """Return a column of numbers, NaN for null. Raises `Irregular` where one is not finite."""
     values = np.asarray(column)
     if np.isfinite(values).sum() + column.null_count != len(values):
@@ -76,7 +77,7 @@ def finite(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     return values
 
 
-def as_integers(values: np.ndarray) -> np.ndarray:
+def as_integers(values: ndarray) -> ndarray:
     """Return whole numbers as int64. Raises `Irregular` where one is none."""
     with np.errstate(invalid="ignore"):
         as_int = values.astype(np.int64)
@@ -90,7 +91,7 @@ def pairs(
     delimiter: str,
     table: bytes,
     dropped: bytes = b"",
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[ndarray, ndarray, ndarray]:
     """Return row, index and value of every ``index<delimiter>value``.
 
     `table` translates what parts pairs to a newline; `dropped` bytes go. Raises `Irregular` where

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import ndarray
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Names, Reader
@@ -147,7 +148,7 @@ def _names(
 
 
 # of labels (row, label), then of features (row, index, value)
-Triples = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Triples = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
 
 
 def _parse(
@@ -155,7 +156,7 @@ def _parse(
     num_features: int,
     num_labels: int,
     **bases: int,
-) -> tuple[np.ndarray, Vectors, Vectors]:
+) -> tuple[ndarray, Vectors, Vectors]:
     label_row, label, row, index, value = _read(
         lines, num_features=num_features, num_labels=num_labels, **bases
     )
@@ -177,7 +178,7 @@ def _parse(
     return np.arange(n), features, labels
 
 
-def _extent(lines: Lines, read: partial[Triples]) -> tuple[np.ndarray, Vectors, Vectors]:
+def _extent(lines: Lines, read: partial[Triples]) -> tuple[ndarray, Vectors, Vectors]:
     """Return one row a batch, of vectors without values.
 
     They are as wide as the largest index and label of the batch."""
@@ -217,7 +218,7 @@ def _read(
     return label_row, label, row, index - feature_base, value
 
 
-def _check_range(numbers: np.ndarray, base: int, size: int) -> None:
+def _check_range(numbers: ndarray, base: int, size: int) -> None:
     if len(numbers) and not (base <= numbers.min() and numbers.max() < base + size):
         raise Irregular
 

@@ -24,6 +24,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import ndarray
 
 from ..errors import PACKED, DataError, ParameterError
 from ..frames.errors import absent, notice, reading
@@ -355,7 +356,7 @@ def _valid_text(column: pa.Array) -> tuple[pa.Array, bool]:
         return pa.array([*map(decoded, raw)], pa.string()), True
 
 
-def _first_bytes(lines: pa.Array) -> np.ndarray:
+def _first_bytes(lines: pa.Array) -> ndarray:
     """Return the first byte of each line, -1 of an empty one."""
     data, offsets = raw_bytes(lines)
     filled = np.diff(offsets) > 0
@@ -435,8 +436,8 @@ class _SplitCounts:
     def _add_head(
         self,
         lines: pa.Array,
-        first: np.ndarray,
-        rows: np.ndarray,
+        first: ndarray,
+        rows: ndarray,
         latin: bool,
     ) -> None:
         # A header line starts with @ or % (or the byte order mark's first byte).
@@ -468,7 +469,7 @@ class Lines:
     """Rows of one split on a worker: their text, true line numbers and the file."""
 
     text: pa.Array
-    numbers: np.ndarray
+    numbers: ndarray
     file: str
 
     def place(self, position: int) -> str:
@@ -479,7 +480,7 @@ class Lines:
 
 
 def parse(
-    files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]]
+    files: TextFiles, parser: Callable[[Lines], tuple[ndarray, Vectors, Vectors]]
 ) -> DataFrame:
     """Return the canonical frame without names.
 
@@ -490,7 +491,7 @@ def parse(
 
 def _parse_splits(
     batches: Batches,
-    parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]],
+    parser: Callable[[Lines], tuple[ndarray, Vectors, Vectors]],
     files: TextFiles,
 ) -> Batches:
     current: tuple[str, int] | None = None

@@ -13,6 +13,7 @@ from operator import itemgetter
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import ndarray
 
 from ..errors import LARGE_WHOLE, DataError
 from ..frames import vectors
@@ -101,7 +102,7 @@ class _Rows:
         kinds: Mapping[str, Kind],
         layout: Layout,
         part: int,
-        positions: np.ndarray,
+        positions: ndarray,
     ) -> None:
         self.rows, self.kinds, self.layout, self.part, self.positions = (
             batch,
@@ -196,7 +197,7 @@ class _Rows:
             names.append(WEIGHT)
         return pa.RecordBatch.from_arrays(columns, names)
 
-    def _ids(self) -> np.ndarray:
+    def _ids(self) -> ndarray:
         layout = self.layout
         if layout.id is not None and layout.id_kind is not None and layout.id_kind.integer:
             return self.rows[layout.id].cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -252,7 +253,7 @@ def _exact(source: pa.RecordBatch, names: Sequence[str]) -> None:
             raise DataError(f"column {name!r} holds {LARGE_WHOLE}")
 
 
-def cells_here(columns: Sequence[pa.Array], categories: Categories) -> np.ndarray:
+def cells_here(columns: Sequence[pa.Array], categories: Categories) -> ndarray:
     """(n, features) of columns of this process; a missing number is NaN."""
     x = np.empty((len(columns[0]), len(columns)))
     for place, column in enumerate(columns):
@@ -297,7 +298,7 @@ def _parted(column: pa.StringArray, delimiter: str) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=nulls)
 
 
-def entries_of(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def entries_of(cells: pa.Array) -> tuple[ndarray, ndarray, ndarray, int]:
     """(row, slot, value) of the stored entries of cells, null as NaN, and their width."""
     if pa.types.is_struct(cells.type):
         v = vectors.from_arrow(cells)
@@ -313,7 +314,7 @@ def entries_of(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int
 
 
 def _first_entry(
-    cells: pa.Array, wrong: Callable[[np.ndarray], np.ndarray]
+    cells: pa.Array, wrong: Callable[[ndarray], ndarray]
 ) -> tuple[int | None, int, float]:
     """The row, slot and value of the first entry that is wrong."""
     rows, slots, values, _ = entries_of(cells)
@@ -345,7 +346,7 @@ def _as_vectors(lists: pa.ListArray, fill: float | None = None) -> pa.StructArra
 # ---- ids ----
 
 
-def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
+def _hash(h: ndarray, column: pa.Array, kind: Kind) -> None:
     """Fold a column's cells into the hashes of rows, as Spark's xxhash64 does."""
     valid = None if not column.null_count else np.asarray(column.is_valid())
     if kind.vector:

@@ -49,6 +49,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import ndarray
 
 from ..errors import DataError
 from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, Part
@@ -191,7 +192,7 @@ def _names(line: bytes, dialect: Dialect) -> list[str]:
 # ---- lines and cells ----
 
 
-def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.ndarray, np.ndarray]:
+def _parted(data: ndarray, edges: ndarray, dialect: Dialect) -> tuple[ndarray, ndarray]:
     """Where cells are parted, and the lines with quotes in quotes doubled; `NeedsSpark` where
     pyarrow reads quotes otherwise."""
     parted = data == ord(dialect.separator)
@@ -231,7 +232,7 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
 
 
 def _cells(
-    data: np.ndarray,
+    data: ndarray,
     width: int,
     dialect: Dialect,
     types: Mapping[int, pa.DataType] | None = None,
@@ -282,7 +283,7 @@ class _CsvRows:
         except pa.ArrowInvalid as error:
             raise NeedsSpark(f"{self.split.name}: {str(error).splitlines()[0][:120]}") from None
 
-    def _batches(self, data: np.ndarray, edges: np.ndarray) -> Batches:
+    def _batches(self, data: ndarray, edges: ndarray) -> Batches:
         text = data.tobytes()
         if b"\0" in text:
             raise NeedsSpark(f"{self.split.name} holds zero bytes")

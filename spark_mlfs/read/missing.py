@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy import ndarray
 
 from ..errors import DataError, ParameterError, option
 from ..frames import vectors
@@ -51,7 +52,7 @@ def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
 
 def settle(
     features: Vectors, missing: str, cell_name: Callable[[int, int], str]
-) -> tuple[np.ndarray, Vectors]:
+) -> tuple[ndarray, Vectors]:
     """Return the rows to keep and their vectors under a policy.
 
     NaN stays where ``"mean"`` is left to `impute`. ``"error"`` raises `DataError`, which calls a
@@ -70,7 +71,7 @@ def settle(
     return np.arange(n), _filled(features, np.zeros(features.size))
 
 
-def _filled(features: Vectors, fill: np.ndarray) -> Vectors:
+def _filled(features: Vectors, fill: ndarray) -> Vectors:
     values = features.values.copy()
     unknown = np.isnan(features.values)
     values[unknown] = fill[features.indices[unknown]]
@@ -115,7 +116,7 @@ def impute(
     return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
 
-def _impute(batches: Batches, fill: np.ndarray | None) -> Batches:
+def _impute(batches: Batches, fill: ndarray | None) -> Batches:
     for batch in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         features = vectors.from_arrow(batch[FEATURES])
@@ -131,7 +132,7 @@ EXTENT = {
 }
 
 
-def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
+def _means(frame: DataFrame) -> tuple[ndarray, bool]:
     """Return the mean of the known values of every column, and whether any value is missing.
 
     The columns are those up to the last one with a value other than 0."""
@@ -200,7 +201,7 @@ def _extent(batches: Batches) -> Batches:
     )
 
 
-def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
+def _fixed_point(batches: Batches, scale: ndarray) -> Batches:
     """Yield sums of the known values of every column: integers of 2·30 bits below its scale."""
     high, low = np.zeros((2, len(scale)), np.int64)
     for batch in batches:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy import ndarray
 
 from ..errors import ParameterError
 from ..formats import Reader
@@ -30,7 +31,7 @@ from ..lazy import DataFrame, SparkSession
 from ..params import REQUIRED, Integer, Number, Optional, Parameter
 
 
-def mix(counters: np.ndarray) -> np.ndarray:
+def mix(counters: ndarray) -> ndarray:
     """Return SplitMix64's output of 64-bit counters, each multiplied by its increment."""
     state = np.array(counters, np.uint64)
     with np.errstate(over="ignore"):
@@ -38,20 +39,20 @@ def mix(counters: np.ndarray) -> np.ndarray:
     return mixed(state)
 
 
-def keys(seed: int, stream: int, rows: np.ndarray) -> np.ndarray:
+def keys(seed: int, stream: int, rows: ndarray) -> ndarray:
     """Return one 64-bit key per row: draw number k of the row is ``mix(key + k)``."""
     start = mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64))
     start = mix(start ^ np.uint64(stream))
     return mix(np.asarray(rows).astype(np.uint64) ^ start)
 
 
-def _draws(key: np.ndarray, draws: np.ndarray) -> np.ndarray:
+def _draws(key: ndarray, draws: ndarray) -> ndarray:
     with np.errstate(over="ignore"):
         numbers = np.asarray(draws).astype(np.uint64)
         return mix(key[:, None] + numbers[None, :])
 
 
-def _below(bits: np.ndarray, n: int | np.ndarray) -> np.ndarray:
+def _below(bits: ndarray, n: int | ndarray) -> ndarray:
     """Return a draw from 0..n-1 out of the upper 32 bits."""
     upper = bits >> np.uint64(32)
     scaled = upper * np.asarray(n).astype(np.uint64)
@@ -63,7 +64,7 @@ _BELL_CENTRE = 2 * 65535
 _BELL_SCALE = float(np.sqrt(4 * (65536.0**2 - 1) / 12))
 
 
-def _bell(bits: np.ndarray) -> np.ndarray:
+def _bell(bits: ndarray) -> ndarray:
     """Return an integer nearly normal about 0 with deviation `_BELL_SCALE`.
 
     It is the sum of the four 16-bit parts, centred."""
@@ -155,7 +156,7 @@ class Numbers(Reader):
         return with_names(with_names(frame, FEATURES, names), LABELS, digits)
 
 
-def _digits() -> tuple[np.ndarray, np.ndarray]:
+def _digits() -> tuple[ndarray, ndarray]:
     """Return scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each.
 
     Its `load_digits` takes a second of imports."""
@@ -188,8 +189,8 @@ def _range(first: int, end: int) -> Batches:
 def _number_rows(
     batches: Batches,
     seed: int,
-    images: np.ndarray,
-    counts: np.ndarray,
+    images: ndarray,
+    counts: ndarray,
     noise: float,
 ) -> Batches:
     first = np.cumsum(counts) - counts
@@ -215,13 +216,13 @@ def _number_rows(
         yield _batch(ids, vectors.dense(features), vectors.sparse_from_matrix(labels))
 
 
-def _pieces(batches: Batches, size: int) -> Iterator[np.ndarray]:
+def _pieces(batches: Batches, size: int) -> Iterator[ndarray]:
     for batch in batches:
         ids = np.asarray(batch.column(0))
         yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
-def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
+def _batch(ids: ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
             "id": ids,
@@ -244,12 +245,12 @@ class PlantedTruth:
     >>> truth.redundant.tolist(), truth.redundant_of.tolist()
     ([8], [5])"""
 
-    relevant: np.ndarray
-    redundant: np.ndarray
-    redundant_of: np.ndarray
-    noise: np.ndarray
+    relevant: ndarray
+    redundant: ndarray
+    redundant_of: ndarray
+    noise: ndarray
     names: list[str]
-    weights: np.ndarray = field(repr=False)
+    weights: ndarray = field(repr=False)
 
 
 def planted_truth(
@@ -451,7 +452,7 @@ class _Planted:
             score = self._scores(reference, values, part)
             self.threshold[part] = np.partition(score, quantile, axis=0)[quantile]
 
-    def relevant_values(self, ids: np.ndarray) -> np.ndarray:
+    def relevant_values(self, ids: ndarray) -> ndarray:
         """Return relevant features as whole numbers.
 
         Units are 1/`_BELL_SCALE` (dense) or 2^-16 (sparse)."""
@@ -462,12 +463,12 @@ class _Planted:
         low = (bits & np.uint64(0xFFFF)).astype(np.int64)
         return np.where(stored, 32768 + low, 0).astype(np.float64)
 
-    def _scores(self, ids: np.ndarray, values: np.ndarray, part: slice) -> np.ndarray:
+    def _scores(self, ids: ndarray, values: ndarray, part: slice) -> ndarray:
         labels = np.arange(self.q)[part]
         error = _bell(_draws(keys(self.seed, 7, ids), labels)).astype(np.float64)
         return (values @ self.weights[:, part]) * 1024 + error * self.noise_scale[part]
 
-    def labels(self, ids: np.ndarray, values: np.ndarray) -> Vectors:
+    def labels(self, ids: ndarray, values: ndarray) -> Vectors:
         rows = []
         columns = []
         for part in self._label_blocks(len(ids)):
@@ -489,7 +490,7 @@ class _Planted:
         block = max(1, (1 << 22) // rows)
         return (slice(start, min(self.q, start + block)) for start in range(0, self.q, block))
 
-    def dense_rows(self, ids: np.ndarray) -> tuple[Vectors, Vectors]:
+    def dense_rows(self, ids: ndarray) -> tuple[Vectors, Vectors]:
         units = _bell(_draws(keys(self.seed, 5, ids), np.arange(self.d)))
         values = units[:, self.relevant].astype(np.float64)
         features = units * (1 / _BELL_SCALE)
@@ -500,7 +501,7 @@ class _Planted:
             features[:, self.redundant] = base + 0.3 * features[:, self.redundant]
         return vectors.dense(features), self.labels(ids, values)
 
-    def sparse_rows(self, ids: np.ndarray) -> tuple[Vectors, Vectors]:
+    def sparse_rows(self, ids: ndarray) -> tuple[Vectors, Vectors]:
         n = len(ids)
         values = self.relevant_values(ids)
         draws = self.draws
@@ -588,7 +589,7 @@ def _word(number: int) -> str:
             return out + "a"
 
 
-Value = Callable[[np.random.Generator, np.ndarray], Any]  # of a row of some topics
+Value = Callable[[np.random.Generator, ndarray], Any]  # of a row of some topics
 
 
 def _generated(
@@ -638,7 +639,7 @@ def _bodies(seed: int) -> Value:
         first = COMMON_WORDS + t * WORDS_OF_A_TOPIC
         words_of.append([name, *map(_word, range(first, first + WORDS_OF_A_TOPIC))])
 
-    def body(rng: np.random.Generator, topics: np.ndarray) -> str:
+    def body(rng: np.random.Generator, topics: ndarray) -> str:
         length = int(rng.integers(20, 61))
         topical = rng.random(length) < 0.25
         topic = topics[rng.integers(0, len(topics), length)]
@@ -659,7 +660,7 @@ def _directions(seed: int) -> Value:
     direction = np.random.default_rng([seed, 1 << 40]).normal(size=(len(TOPICS), WIDTH))
     direction[:, WIDTH // 2 :] = 0  # half of the numbers tell nothing
 
-    def embedding(rng: np.random.Generator, topics: np.ndarray) -> np.ndarray:
+    def embedding(rng: np.random.Generator, topics: ndarray) -> ndarray:
         noise = 1.5 * rng.normal(size=WIDTH)
         return (direction[topics].sum(axis=0) + noise).astype(np.float32)
 

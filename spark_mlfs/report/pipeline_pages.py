@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from ..adapters.tags import BEST, output_names
 from ..markup import number, render
@@ -67,12 +68,12 @@ def check_page(
     )
 
 
-def _best(curves: np.ndarray) -> np.ndarray:
+def _best(curves: ndarray) -> ndarray:
     """Return threshold, precision, recall and F1 where F1 is largest."""
     return curves[:, curves[3].argmax()]
 
 
-def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
+def _figures(curves: ndarray, counts: ndarray) -> list[Plot | None]:
     """Return the rates by threshold and by number of labels.
 
     `curves` (4, thresholds) are threshold, precision, recall and F1, `counts` (3, n) the rates."""
@@ -142,7 +143,7 @@ def _histogram(scores: Mapping[str, int]) -> list[tuple[float, float, float]]:
 
 
 def _cell(value: Any) -> str:
-    values = value if isinstance(value, (list, np.ndarray)) else [value]
+    values = value if isinstance(value, (list, ndarray)) else [value]
     texts = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
     text = ", ".join(texts[:MOST_VALUES])
     if len(texts) > MOST_VALUES:

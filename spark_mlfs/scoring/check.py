@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import ndarray
 
 from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
@@ -51,8 +52,8 @@ class Measured:
     at_k: SumsAtK
     untagged: int
     left_out: int
-    best: np.ndarray
-    cells: np.ndarray = field(default_factory=NO_CELLS.copy)
+    best: ndarray
+    cells: ndarray = field(default_factory=NO_CELLS.copy)
     ranks: Any = 0  # until there are some
     ends: list[list[ExampleRow]] = field(default_factory=list)
 
@@ -100,7 +101,7 @@ class Measured:
         first = int(np.searchsorted(counts.cumsum(), share * self.rows, side="right"))
         return value_of(keys[min(first, len(keys) - 1)])
 
-    def by_threshold(self, label: int | None = None) -> np.ndarray:
+    def by_threshold(self, label: int | None = None) -> ndarray:
         """Return thresholds, rising, with precision, recall and F1: (4, n).
 
         They are those of giving rows that score so much a label (None: every one)."""
@@ -114,7 +115,7 @@ class Measured:
         thresholds = [value_of(key - (1 << BITS - 1)) for key in keys]
         return np.vstack([thresholds, self._rates(labelled, hits, label)])
 
-    def by_count(self, label: int | None = None) -> np.ndarray:
+    def by_count(self, label: int | None = None) -> ndarray:
         """Return precision, recall and F1 of giving a row its n best labels: (3, n).
 
         They are those of one label or of all (None)."""
@@ -122,7 +123,7 @@ class Measured:
         labelled, hits = self.ranks[:, :, labels].sum(axis=2).cumsum(axis=1)
         return self._rates(labelled, hits, label)
 
-    def _rates(self, labelled: np.ndarray, hits: np.ndarray, label: int | None) -> np.ndarray:
+    def _rates(self, labelled: ndarray, hits: ndarray, label: int | None) -> ndarray:
         true_rows = self.sums.labels[2]
         true = true_rows.sum() if label is None else true_rows[label]
         precision = hits / np.maximum(labelled, 1)
@@ -131,7 +132,7 @@ class Measured:
         return np.array([precision, recall, f1])
 
 
-def _summed(cells: np.ndarray) -> np.ndarray:
+def _summed(cells: ndarray) -> ndarray:
     """Add up the counts of each key: (rows, c) of a key and counts; the keys come out rising."""
     keys, place = np.unique(cells[0], return_inverse=True)
     # counts of rows: exact in float64
@@ -139,7 +140,7 @@ def _summed(cells: np.ndarray) -> np.ndarray:
     return np.array([keys, *counts])
 
 
-def _counted(keys: np.ndarray, t: np.ndarray) -> np.ndarray:
+def _counted(keys: ndarray, t: ndarray) -> ndarray:
     """Count `Measured.cells` of the keys (n, q) of scores and the truth (n, q)."""
     if not keys.size:
         return NO_CELLS
@@ -163,7 +164,7 @@ def _counted(keys: np.ndarray, t: np.ndarray) -> np.ndarray:
     return np.array([codes, rows[filled], true_rows[filled].astype(np.int64)])
 
 
-def keys_of(scores: np.ndarray) -> np.ndarray:
+def keys_of(scores: ndarray) -> ndarray:
     """Return the first bits of float64 values as integers in their order.
 
     What lies between two is rounded down."""
@@ -271,7 +272,7 @@ class MeasureBatches:
     columns behind; `encoding` is how the first column holds the truth (`label_encoding`)."""
 
     q: int
-    choose: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]] | None
+    choose: Callable[[ndarray, ndarray], tuple[ndarray, ...]] | None
     curves: bool = False
     shown: Sequence[int] = ()
     encoding: tuple[bool, list[Any]] = (False, [])
@@ -300,9 +301,9 @@ class MeasureBatches:
 
     def measured(
         self,
-        t: np.ndarray,
-        z: np.ndarray,
-        s: np.ndarray,
+        t: ndarray,
+        z: ndarray,
+        s: ndarray,
         names: RowNames = NO_NAMES,
     ) -> Measured:
         """Return the state of rows (n, q) of truth, labels and scores."""
@@ -336,7 +337,7 @@ class MeasureBatches:
             ]
         return state
 
-    def _ranks(self, t: np.ndarray, s: np.ndarray) -> np.ndarray:
+    def _ranks(self, t: ndarray, s: ndarray) -> ndarray:
         ranks = min(RANKS, self.q)
         order = best_of(*stored(s, RANKS), len(s), ranks)
         places = (order + self.q * np.arange(ranks)).ravel()
@@ -345,7 +346,7 @@ class MeasureBatches:
         true_rows = np.bincount(places, true, self.q * ranks).astype(np.int64)
         return np.array([rows, true_rows]).reshape(2, -1, self.q)
 
-    def _truth(self, column: pa.Array) -> np.ndarray:
+    def _truth(self, column: pa.Array) -> ndarray:
         """Return 0, 1 and NaN of the labels that a column holds: (n, q)."""
         is_list, entries = self.encoding
         if is_list:
@@ -372,11 +373,11 @@ class MeasureBatches:
                     "labels it was trained on"
                 )
 
-    def _matrix(self, column: pa.Array) -> np.ndarray:
+    def _matrix(self, column: pa.Array) -> ndarray:
         lengths = np.diff(np.asarray(column.offsets, np.int64))
         self._check_counts(np.unique(lengths).tolist())
         cells = column.flatten().cast(pa.float64()).fill_null(np.nan)
-        values: np.ndarray = cells.to_numpy(zero_copy_only=False)
+        values: ndarray = cells.to_numpy(zero_copy_only=False)
         return values.reshape(len(column), self.q)
 
 

@@ -46,6 +46,7 @@ from fnmatch import translate
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..errors import ParameterError
 from ..methods import METHODS
@@ -213,13 +214,13 @@ class Resolved:
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    costs: np.ndarray | None = None
+    costs: ndarray | None = None
     budget: float | None = None
-    penalties: np.ndarray | None = None
+    penalties: ndarray | None = None
     width: int = 0
 
     @property
-    def shrinkage(self) -> np.ndarray | None:
+    def shrinkage(self) -> ndarray | None:
         """The factor (d,) of each feature's penalty, 0 of the included ones; None: 1 of all."""
         if self.penalties is None and not self.include:
             return None
@@ -248,7 +249,7 @@ class Resolved:
             out["budget"] = self.budget
         return out
 
-    def allowed(self, varying: np.ndarray) -> np.ndarray:
+    def allowed(self, varying: ndarray) -> ndarray:
         """Return the varying features that a method may see."""
         out = np.setdiff1d(varying, np.array(self.exclude, int))
         if not len(out):
@@ -257,7 +258,7 @@ class Resolved:
             )
         return out
 
-    def visible_after_screen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
+    def visible_after_screen(self, survivors: ndarray, varying: ndarray) -> ndarray:
         """Return the features that a method behind a screen sees, ascending.
 
         With the `survivors` their groups, and the included features."""
@@ -268,7 +269,7 @@ class Resolved:
                 visible.update(members)
         return np.intersect1d([*visible], varying)
 
-    def terms(self, varying: np.ndarray, norm: bool) -> PickConstraints:
+    def terms(self, varying: ndarray, norm: bool) -> PickConstraints:
         """Return the constraints on the picks, by the places of the features that a method sees.
 
         A constant feature has nothing to condition on."""
@@ -290,10 +291,10 @@ class Resolved:
     def arrange(
         self,
         scores: Scores,
-        order: np.ndarray,
-        varying: np.ndarray,
+        order: ndarray,
+        varying: ndarray,
         norm: bool,
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Return the ranking of all features, from `order`, that without constraints.
 
         The included first, then what was picked or bought, then the others; groups side by side,
@@ -318,11 +319,11 @@ class Resolved:
 
     def _by_unit(
         self,
-        remaining: np.ndarray,
+        remaining: ndarray,
         scores: Scores,
-        varying: np.ndarray,
+        varying: ndarray,
         norm: bool,
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Order the features that were not picked by the gain of their units.
 
         By the gain per cost where it is positive. Features that the method does not see follow in
@@ -345,9 +346,9 @@ class Resolved:
                 out.update(dict.fromkeys(owner.get(f, (f,))))
         return np.array(list(out), int)
 
-    def columns(self, width: int) -> dict[str, np.ndarray]:
+    def columns(self, width: int) -> dict[str, ndarray]:
         """Return columns of the ranking, (d,) by feature."""
-        out: dict[str, np.ndarray] = {}
+        out: dict[str, ndarray] = {}
         if self.groups:
             out["group"] = np.full(width, None, object)
             for name, members in self.groups.items():
@@ -392,7 +393,7 @@ def _by_feature(
     names: Sequence[str],
     place: Mapping[str, int],
     default: float = np.nan,
-) -> np.ndarray:
+) -> ndarray:
     """Return the number (d,) of each feature, from one for each or those by name and pattern.
 
     Raises `ParameterError` where a feature has none, and there is no `default`."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -58,7 +59,7 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
         for part in row_parts(block):
             x = features_of(part, profile)
             x = x[:, k] if len(k) < x.shape[1] else x
-            dense = x if isinstance(x, np.ndarray) else x.toarray()
+            dense = x if isinstance(x, ndarray) else x.toarray()
             rows = exact.quantised(dense, self._unit(profile))
             copies = self._knockoffs(part, rows, profile)
             out["low"] = np.minimum(out["low"], copies.min(axis=0, initial=np.inf))
@@ -78,7 +79,7 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
             out = self.merge(out, sums | {name: out[name] for name in _ENDS})
         return out
 
-    def _knockoffs(self, part: Block, rows: exact.Quantised, profile: Profile) -> np.ndarray:
+    def _knockoffs(self, part: Block, rows: exact.Quantised, profile: Profile) -> ndarray:
         """Return the knockoffs (n, k) of quantised rows: shift + X·mean + Z·root, Z by row id."""
         sampler = self.sampler
         normal_unit = np.full(len(sampler.positions), NORMAL)
@@ -88,10 +89,10 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
         copies += exact.applied(*z, normal_unit, sampler.root)
         return copies
 
-    def _unit(self, profile: Profile) -> np.ndarray:
+    def _unit(self, profile: Profile) -> ndarray:
         return unit_of(profile)[self.sampler.positions]
 
-    def _reach(self, profile: Profile) -> np.ndarray:
+    def _reach(self, profile: Profile) -> ndarray:
         """Return (k,) powers of two that no knockoff exceeds in size."""
         sampler = self.sampler
         of_features = self._unit(profile) @ np.abs(sampler.mean)
@@ -141,7 +142,7 @@ def knockoff_evidence(
     p: Mapping[str, Any],
     level: float,
     seed: int,
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+) -> tuple[dict[str, ndarray], dict[str, Any]]:
     """Return W of every varying feature, and facts, among them the threshold at fdr `level`."""
     problem = method.gram_problem(engine.profile, p)
     if problem is None:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 from scipy.linalg import cholesky, solve_triangular
 
 from ..blocks.block import Block, concatenate
@@ -56,15 +57,15 @@ class Portrait:
     standard deviation over the halves; `suggested` K; `best` (L, 2) the features most correlated
     with each label among the first `num_candidates` picks, `strength` (L, 2) their correlations."""
 
-    picks: np.ndarray
-    labels: np.ndarray
-    relevance: np.ndarray
-    redundancy: np.ndarray
-    explained: np.ndarray
-    spread: np.ndarray
+    picks: ndarray
+    labels: ndarray
+    relevance: ndarray
+    redundancy: ndarray
+    explained: ndarray
+    spread: ndarray
     suggested: int
-    best: np.ndarray
-    strength: np.ndarray
+    best: ndarray
+    strength: ndarray
     num_candidates: int
 
 
@@ -126,14 +127,14 @@ class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, g
         moments = GroupMoments(SomeLabels(self.shown, only_known=True))
         return moments, profile.only(profile.varying[first:last])
 
-    def edges(self, profile: Profile, size: int) -> np.ndarray:
+    def edges(self, profile: Profile, size: int) -> ndarray:
         return cuts(np.full(len(profile.varying), 88 * (1 + len(self.shown))), size)
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         moments, features = self._of(profile, first, last)
         return moments.state_bytes(features)
 
-    def shards(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[Block], profile: Profile, edges: ndarray) -> Iterator[State]:
         block = _sampled(concatenate(blocks), profile, self.rows)
         for first, last in itertools.pairwise(edges):
             moments, features = self._of(profile, first, last)
@@ -148,7 +149,7 @@ class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, g
         first: int,
         last: int,
         profile: Profile,
-    ) -> np.ndarray:
+    ) -> ndarray:
         moments, features = self._of(profile, first, last)
         m = moments.finish(state, features)
         n = max(float(m.count[0]), 1.0)
@@ -208,7 +209,7 @@ class Portray:
             return drawn, engine.cost
 
 
-def _commonest(profile: Profile) -> np.ndarray:
+def _commonest(profile: Profile) -> ndarray:
     """Return the labels that are shown: the commonest ones that some row has."""
     labels = np.argsort(-profile.positive, kind="stable")[:MOST_LABELS]
     return labels[profile.positive[labels] > 0]
@@ -216,10 +217,10 @@ def _commonest(profile: Profile) -> np.ndarray:
 
 def portrait(
     parts: Sequence[GramStatistics],
-    picks: np.ndarray,
-    positions: np.ndarray,
-    labels: np.ndarray,
-    candidates: tuple[np.ndarray, np.ndarray] | None = None,
+    picks: ndarray,
+    positions: ndarray,
+    labels: ndarray,
+    candidates: tuple[ndarray, ndarray] | None = None,
 ) -> Portrait | None:
     """Draw the portrait from the Gram matrices of groups of rows with these `labels`.
 
@@ -266,7 +267,7 @@ def portrait(
     )
 
 
-def _explained(parts: Sequence[GramStatistics], positions: np.ndarray) -> np.ndarray:
+def _explained(parts: Sequence[GramStatistics], positions: ndarray) -> ndarray:
     """Return (2 · halvings, K) R² of the first k picks on the half they were not fitted on."""
     rng = np.random.default_rng(0)
     out = []
@@ -279,7 +280,7 @@ def _explained(parts: Sequence[GramStatistics], positions: np.ndarray) -> np.nda
     return np.array(out)
 
 
-def _curve(train: GramStatistics, test: GramStatistics, positions: np.ndarray) -> np.ndarray:
+def _curve(train: GramStatistics, test: GramStatistics, positions: ndarray) -> ndarray:
     """Return (K,) R² of the first k picks, fitted on one half, on the other."""
     view = train.centred("standard")
     rows = test.in_view(view)

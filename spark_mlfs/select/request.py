@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from .. import params
 from ..blocks.profile import Profile
@@ -304,7 +305,7 @@ class Request:
             resolved=resolved,
         )
 
-    def visible_after_screen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
+    def visible_after_screen(self, filtered: ndarray, varying: ndarray) -> ndarray:
         """Return the features that the method sees behind its screen, ascending.
 
         The first of the order `filtered`, those that vary."""
@@ -315,8 +316,8 @@ class Request:
         return self.resolved.visible_after_screen(survivors, varying)
 
     def arrange(
-        self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, scores: Scores, profile: Profile, filtered: ndarray | None = None
+    ) -> tuple[ndarray, ndarray]:
         """Return `full_ranking`, its order as the constraints have it."""
         order, values = full_ranking(scores, profile, filtered)
         if self.resolved is not None:
@@ -348,7 +349,7 @@ def enough(ranking: pd.DataFrame) -> int:
 
 def kept_part(
     ranking: pd.DataFrame,
-    selection: int | np.ndarray,
+    selection: int | ndarray,
     general: Mapping[str, Any],
     auto: bool,
     included: int,
@@ -360,7 +361,7 @@ def kept_part(
     With `auto` as few as are `enough`. At least the `included` ones, no more than are `affordable`,
     each of the `columns` as one, no group in part (`kept_rows`); and as the `general` settings of a
     selection have it."""
-    if isinstance(selection, np.ndarray):
+    if isinstance(selection, ndarray):
         return ranking[selection | (np.arange(len(ranking)) < included)]
     count = max(enough(ranking), included) if auto else selection
     if affordable is not None:
@@ -409,8 +410,8 @@ def _what_it_takes(request: Request) -> list[tuple[str, bool, bool]]:
 
 
 def full_ranking(
-    scores: Scores, profile: Profile, filtered: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+    scores: Scores, profile: Profile, filtered: ndarray | None = None
+) -> tuple[ndarray, ndarray]:
     """Return all features, best first, and the relevance of each by index.
 
     `filtered`: the order a screen gave them; those that it kept back follow in it, and have no

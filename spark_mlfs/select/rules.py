@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy import ndarray
 
 from ..engine.base import Engine
 from ..errors import ParameterError
@@ -130,15 +131,15 @@ class Rule(SideAnalysis):
     def picks(self, outcome: Evidence) -> int | None:
         return max(1, outcome.kept) if self.mode in TESTS else None
 
-    def columns(self, outcome: Evidence) -> dict[str, np.ndarray]:
+    def columns(self, outcome: Evidence) -> dict[str, ndarray]:
         return outcome.columns
 
-    def kept(self, outcome: Evidence) -> np.ndarray:
+    def kept(self, outcome: Evidence) -> ndarray:
         return outcome.passed
 
     def _g_tests(
         self, engine: Engine, p: Mapping[str, Any]
-    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    ) -> tuple[dict[str, ndarray], dict[str, Any]]:
         """Return p-values (v,) of the varying features, q-values where corrected, and facts."""
         num_bins, binning = _bins_of(p)
         counting = Counting(engine, {"num_bins": num_bins, "binning": binning})
@@ -175,11 +176,11 @@ class Evidence:
     tested (constant ones), and `facts` for the summary."""
 
     rule: Rule
-    columns: dict[str, np.ndarray]
+    columns: dict[str, ndarray]
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def passed(self) -> np.ndarray:
+    def passed(self) -> ndarray:
         """(d,) which features the rule keeps."""
         return passing(self.rule.mode, self.rule.level, self.columns[COLUMNS[self.rule.mode]])
 
@@ -209,7 +210,7 @@ class Evidence:
         )
 
 
-def passing(mode: str, level: float, values: np.ndarray) -> np.ndarray:
+def passing(mode: str, level: float, values: ndarray) -> ndarray:
     """Return a mask of the features that a rule keeps at `level`, by its column of evidence."""
     values = np.asarray(values, np.float64)
     with np.errstate(invalid="ignore"):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.folds import Hashed, Split
 from ..engine.base import Engine, one_thread
@@ -30,7 +31,7 @@ def selection_frequencies(
     count: int | None,
     seed: int,
     gram_methods: str,
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+) -> tuple[dict[str, ndarray], dict[str, Any]]:
     """Return (v,) shares of half-samples with a feature among the `count` best, and facts.
 
     Half-samples are sums of Gram matrices by group of rows, or the rows themselves where the method
@@ -74,7 +75,7 @@ def selection_frequencies(
 
 
 def _choose_by_groups(
-    chosen: np.ndarray,
+    chosen: ndarray,
     engine: Engine,
     problem: GramProblem,
     count: int,
@@ -94,7 +95,7 @@ def _choose_by_groups(
 
 
 def _choose_by_rows(
-    chosen: np.ndarray,
+    chosen: ndarray,
     engine: Engine,
     method: Method,
     p: Mapping[str, Any],
@@ -133,7 +134,7 @@ def error_bound(num_chosen: float, threshold: float, d: int) -> float:
     return num_chosen * num_chosen / ((2 * threshold - 1) * d)
 
 
-def halves(seed: int) -> np.ndarray:
+def halves(seed: int) -> ndarray:
     """Return (100, 60) masks of the groups of each half-sample.
 
     50 pairs, the second of each the complement of the first."""
@@ -142,13 +143,13 @@ def halves(seed: int) -> np.ndarray:
 
 
 def _best(
-    values: np.ndarray,
-    varying: np.ndarray,
+    values: ndarray,
+    varying: ndarray,
     d: int,
     count: int,
     picks: list[int] | None = None,
     constant: Any = None,
-) -> np.ndarray:
+) -> ndarray:
     """Return a (d,) mask of the `count` best of the varying features.
 
     Where no score is negative, a feature of score 0 is not chosen."""

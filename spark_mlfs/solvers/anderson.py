@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 
 _MEMORY = 10  # iterates looked back on
 _LEAST = 3  # iterates a guess needs
@@ -25,10 +26,10 @@ class Anderson:
     Bertrand & Massias 2021."""
 
     def __init__(self) -> None:
-        self.images: list[np.ndarray] = []
-        self.residuals: list[np.ndarray] = []
+        self.images: list[ndarray] = []
+        self.residuals: list[ndarray] = []
 
-    def add(self, image: np.ndarray, residual: np.ndarray) -> None:
+    def add(self, image: ndarray, residual: ndarray) -> None:
         """Add F(x) and F(x) − x of the next iterate."""
         self.images.append(image)
         self.residuals.append(residual)
@@ -39,14 +40,12 @@ class Anderson:
         first = max(0, len(self.images) - remaining)
         del self.images[:first], self.residuals[:first]
 
-    def restrict(self, rows: np.ndarray) -> None:
+    def restrict(self, rows: ndarray) -> None:
         """Drop all rows of the iterates but these."""
         self.images = [v[rows] for v in self.images]
         self.residuals = [v[rows] for v in self.residuals]
 
-    def lead(
-        self, before: Sequence[np.ndarray], after: Sequence[np.ndarray]
-    ) -> list[np.ndarray] | None:
+    def lead(self, before: Sequence[ndarray], after: Sequence[ndarray]) -> list[ndarray] | None:
         """Add the step of an iterate of several arrays; return the guess in their shapes."""
         image = np.concatenate([part.ravel() for part in after])
         point = np.concatenate([part.ravel() for part in before])
@@ -58,7 +57,7 @@ class Anderson:
         pieces = np.split(guess, ends[:-1])
         return [piece.reshape(part.shape) for piece, part in zip(pieces, after, strict=True)]
 
-    def guess(self) -> np.ndarray | None:
+    def guess(self) -> ndarray | None:
         """Guess where the iteration is going.
 
         None with fewer than three iterates, or where they do not determine it."""
@@ -79,7 +78,7 @@ class Anderson:
         return out if np.isfinite(out).all() else None
 
 
-def affine_extrapolation(points: np.ndarray) -> np.ndarray | None:
+def affine_extrapolation(points: ndarray) -> ndarray | None:
     """Guess Σ_j c_j x_{j+1} from consecutive iterates `points` (k + 1, d).
 
     Σ c = 1, with the shortest Σ_j c_j (x_{j+1} − x_j): for cyclic coordinate descent, of which the

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 from .problems import Solution
 
 
 def omfs_armijo(
-    A: np.ndarray,
-    C: np.ndarray,
+    A: ndarray,
+    C: ndarray,
     gamma: float = 0.8,
     constant: float = 0.0,
     tol: float = 1e-9,
@@ -44,8 +45,8 @@ class _Descent:
 
     def __init__(
         self,
-        A: np.ndarray,
-        C: np.ndarray,
+        A: ndarray,
+        C: ndarray,
         gamma: float,
         constant: float,
     ) -> None:
@@ -60,20 +61,20 @@ class _Descent:
         self.gradient, self.metric = self.slopes(self.W, self.AW)
         self.length = 1.0
 
-    def norms(self, W: np.ndarray) -> np.ndarray:
+    def norms(self, W: ndarray) -> ndarray:
         return np.sqrt((W * W).sum(axis=1) + self.e)
 
-    def value(self, W: np.ndarray, AW: np.ndarray) -> float:
+    def value(self, W: ndarray, AW: ndarray) -> float:
         fit = (W * AW).sum() - 2 * (W * self.C).sum()
         return float(fit + self.gamma * self.norms(W).sum() + self.constant)
 
-    def slopes(self, W: np.ndarray, AW: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def slopes(self, W: ndarray, AW: ndarray) -> tuple[ndarray, ndarray]:
         """Return the gradient and the metric."""
         inverse = 1.0 / self.norms(W)[:, None]
         gradient = 2 * (AW - self.C) + self.gamma * inverse * W
         return gradient, self.curvature + self.gamma * inverse
 
-    def step(self, P: np.ndarray, slope: float) -> bool:
+    def step(self, P: ndarray, slope: float) -> bool:
         """Step against P by Armijo's rule; return whether any step lowers J."""
         AP = self.A @ P  # the quadratic is known along the line from this one product
         while self.length > 1e-16:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 
@@ -18,11 +19,11 @@ class BoxNewton:
 
     def __init__(
         self,
-        H: np.ndarray,
-        g: np.ndarray,
-        x: np.ndarray,
-        floor: np.ndarray,
-        unit: float | np.ndarray,
+        H: ndarray,
+        g: ndarray,
+        x: ndarray,
+        floor: ndarray,
+        unit: float | ndarray,
     ):
         self.H, self.g = H, g
         self.x, self.floor = x, floor
@@ -32,11 +33,11 @@ class BoxNewton:
     @classmethod
     def of_l21(
         cls,
-        factor: np.ndarray,
-        W: np.ndarray,
-        x: np.ndarray,
+        factor: ndarray,
+        W: ndarray,
+        x: ndarray,
         beta: float,
-        floor: np.ndarray,
+        floor: ndarray,
     ) -> BoxNewton:
         """Return the steps of the ℓ2,1 problem at x, for W = W(x).
 
@@ -65,7 +66,7 @@ class BoxNewton:
             beta * beta / 4,
         )
 
-    def step(self, damping: float) -> np.ndarray:
+    def step(self, damping: float) -> ndarray:
         """Return the x to try next; no row below its floor."""
         lowest = (self.floor - self.x) / self.s
         free = (self.x > self.floor) | (self.g < 0)
@@ -91,7 +92,7 @@ class BoxNewton:
             fixed = np.concatenate([fixed, crossing])
         return np.maximum(self.x + self.s * y, self.floor)
 
-    def _between(self, rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+    def _between(self, rows: ndarray, fixed: ndarray) -> ndarray:
         """Return the rows × fixed part of H, from its lower triangle."""
         below = self.H[np.ix_(rows, fixed)]
         above = self.H[np.ix_(fixed, rows)].T

@@ -10,6 +10,7 @@ O(v·(k + q)) operations; G is read, never copied or changed."""
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 from ..kernels.gram import GramView
@@ -21,7 +22,7 @@ SATURATED = 1e-10  # no feature adds more: the picks span what features and labe
 LABEL_RANK = 1e-10
 
 
-def label_basis(S: np.ndarray) -> np.ndarray:
+def label_basis(S: ndarray) -> ndarray:
     """Return (q, c) B with V = Y·B orthonormal, c the rank of the centred labels.
 
     S = Y'Y (q, q); B is 0 for labels with one value. They are brought to the same length first: a
@@ -46,7 +47,7 @@ def select_canonical(
     tol: float = 0.01,
     constraints: PickConstraints = UNCONSTRAINED,
     progress: Progress = None,
-) -> tuple[np.ndarray, Path]:
+) -> tuple[ndarray, Path]:
     """Return J of every feature before the first pick (v,), and the picks with their J.
 
     From a centred view, whose G has a positive diagonal; equal J (within 1e-10) go to the smaller
@@ -63,7 +64,7 @@ def select_canonical(
     size = 0  # rows of the factor
     values = relevance
 
-    def revalue(pick: int, path: Path) -> np.ndarray:
+    def revalue(pick: int, path: Path) -> ndarray:
         nonlocal size, squares, share, values
         if size and squares[pick] <= dependent[pick]:  # on the picks before
             return values

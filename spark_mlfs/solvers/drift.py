@@ -32,6 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 from scipy import special
 
 LEAST = 3.0  # of a fitted cell; simulated tails of the smaller statistic hold from 2 on
@@ -41,13 +42,13 @@ EXACT = 1e-10
 FARTHEST = 40.0
 
 
-def psi(before: np.ndarray, after: np.ndarray, bins: np.ndarray) -> np.ndarray:
+def psi(before: ndarray, after: ndarray, bins: ndarray) -> ndarray:
     """Return the population stability index (F,) from rows of each code (F, b).
 
     The first `bins` (F,) are codes."""
     used = np.arange(before.shape[1]) < bins[:, None]
 
-    def shares(counts: np.ndarray) -> np.ndarray:
+    def shares(counts: ndarray) -> ndarray:
         return (counts + 0.5) / (counts.sum(axis=1) + bins / 2)[:, None]
 
     a = shares(before)
@@ -55,7 +56,7 @@ def psi(before: np.ndarray, after: np.ndarray, bins: np.ndarray) -> np.ndarray:
     return np.where(used, (a - b) * np.log(a / b), 0.0).sum(axis=1)
 
 
-def shift_tests(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+def shift_tests(before: ndarray, after: ndarray) -> ndarray:
     """Test whether the codes have one distribution in both windows; return p-values (F,).
 
     From rows of each code (F, b): the smaller of G² and Pearson's X², of codes whose expected
@@ -63,7 +64,7 @@ def shift_tests(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     cells = np.stack([after, before], axis=2).astype(np.float64)
     by_window = cells.sum(axis=1, keepdims=True)
 
-    def expected(cells: np.ndarray) -> np.ndarray:
+    def expected(cells: ndarray) -> ndarray:
         rows = np.maximum(by_window.sum(axis=2, keepdims=True), 1)
         return cells.sum(axis=2, keepdims=True) * by_window / rows
 
@@ -82,16 +83,16 @@ class RelationTests:
 
     `correlation` (2, p) of the label with the feature's code, before and after."""
 
-    feature: np.ndarray
-    label: np.ndarray
-    statistic: np.ndarray
-    freedom: np.ndarray
-    p: np.ndarray
-    correlation: np.ndarray
+    feature: ndarray
+    label: ndarray
+    statistic: ndarray
+    freedom: ndarray
+    p: ndarray
+    correlation: ndarray
 
 
 def relation_tests(
-    known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]
+    known: tuple[ndarray, ndarray], positive: tuple[ndarray, ndarray]
 ) -> RelationTests:
     """Test every pair for a change of the relation.
 
@@ -99,7 +100,7 @@ def relation_tests(
     and after. `known` may be (F, b, 1)."""
     feature, label = np.nonzero(_testable(known, positive))
 
-    def of_pairs(rows: np.ndarray) -> np.ndarray:
+    def of_pairs(rows: ndarray) -> ndarray:
         return np.broadcast_to(rows, positive[0].shape)[feature, :, label]
 
     with_before, with_after = map(of_pairs, positive)
@@ -130,7 +131,7 @@ def relation_tests(
     )
 
 
-def fit(cells: np.ndarray) -> np.ndarray:
+def fit(cells: ndarray) -> ndarray:
     """Fit counts (P, b, 4) whose codes have one odds ratio of label and window.
 
     `cells` (P, b, 4): with the label after and before, without it after and before."""
@@ -160,7 +161,7 @@ def fit(cells: np.ndarray) -> np.ndarray:
     return np.stack([e, r - e, c - e, n - r - c + e], axis=2)
 
 
-def _common_odds(cells: np.ndarray, n: np.ndarray) -> np.ndarray:
+def _common_odds(cells: ndarray, n: ndarray) -> ndarray:
     """Return Mantel and Haenszel's odds ratio (P,) of tables of `n` (P, b) rows a code."""
     weight = 1 / np.maximum(n, 1)
     with_after, with_before, without_after, without_before = np.moveaxis(cells, 2, 0)
@@ -170,11 +171,11 @@ def _common_odds(cells: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def _fitted(
-    log_odds: np.ndarray,
-    n: np.ndarray,
-    r: np.ndarray,
-    c: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+    log_odds: ndarray,
+    n: ndarray,
+    r: ndarray,
+    c: ndarray,
+) -> tuple[ndarray, ndarray]:
     """Return the fitted cells, and by how much their sum grows with the log of the odds ratio."""
     e = _cell(np.exp(log_odds)[:, None], n, r, c)
     with np.errstate(divide="ignore"):
@@ -184,11 +185,11 @@ def _fitted(
 
 
 def _cell(
-    odds: np.ndarray,
-    n: np.ndarray,
-    r: np.ndarray,
-    c: np.ndarray,
-) -> np.ndarray:
+    odds: ndarray,
+    n: ndarray,
+    r: ndarray,
+    c: ndarray,
+) -> ndarray:
     """Fit the rows with the label, of the second window, by the odds ratio.
 
     It is the root that is within the margins."""
@@ -202,9 +203,7 @@ def _cell(
     return np.clip(np.where(r * c > 0, e, 0.0), lowest, np.minimum(r, c))
 
 
-def _testable(
-    known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]
-) -> np.ndarray:
+def _testable(known: tuple[ndarray, ndarray], positive: tuple[ndarray, ndarray]) -> ndarray:
     """Return (F, q) the pairs that may leave two codes of `LEAST` a cell.
 
     Within the commonest code, and without it, both windows and both values of the label have the
@@ -213,7 +212,7 @@ def _testable(
     both_positive = positive[0] + positive[1]
     rows_of_codes = known[0].sum(axis=2) + known[1].sum(axis=2)
     common = rows_of_codes.argmax(axis=1)[:, None, None]
-    testable: np.ndarray | bool = True
+    testable: ndarray | bool = True
     for rows in (*known, both_positive, both_known - both_positive):
         in_common = np.take_along_axis(rows, common, 1)[:, 0]
         testable = testable & (rows.sum(axis=1) - in_common >= 2 * LEAST)
@@ -223,7 +222,7 @@ def _testable(
     return np.asarray(testable)
 
 
-def _joined(o: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _joined(o: ndarray, e: ndarray) -> tuple[ndarray, ndarray]:
     """Join neighbouring codes of tables (P, b, cells) until every expected cell `e` is `LEAST`.
 
     Returns the tables, and how many codes each has then; what is left over at the end goes to the
@@ -246,14 +245,14 @@ def _joined(o: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return out[:, : max(1, int(count.max(initial=1)))], count
 
 
-def _tail(freedom: np.ndarray, value: np.ndarray) -> np.ndarray:
+def _tail(freedom: ndarray, value: ndarray) -> ndarray:
     p = np.full(value.shape, np.nan)
     tested = freedom > 0
     p[tested] = special.chdtrc(freedom[tested], np.maximum(value[tested], 0.0))
     return p
 
 
-def _correlation(cells: np.ndarray) -> np.ndarray:
+def _correlation(cells: ndarray) -> ndarray:
     """Return (P,) Pearson's correlation of the code and the label.
 
     From rows (P, b, 2) with and without it; 0 where one does not vary."""

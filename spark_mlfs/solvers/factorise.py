@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 
 from ..errors import DataError
 from .problems import settled
@@ -21,8 +22,8 @@ class Factorisation:
     """V (labelsets × c), B (c × q) with ‖b_r‖ = 1, and the loss after each iteration (never
     rising)."""
 
-    V: np.ndarray
-    B: np.ndarray
+    V: ndarray
+    B: ndarray
     objective: list[float]
     converged: bool
     iterations: int
@@ -33,9 +34,7 @@ def latent_width(q: int) -> int:
     return max(1, -(-3 * q // 10))
 
 
-def truncated_svd(
-    labelsets: np.ndarray, counts: np.ndarray, c: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def truncated_svd(labelsets: ndarray, counts: ndarray, c: int) -> tuple[ndarray, ndarray, ndarray]:
     """Return U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q).
 
     c is at most the rank of Y (singular values above 1e-7 of the first). The signs are those of
@@ -46,7 +45,7 @@ def truncated_svd(
     return (L @ Vt.T) / S, S, Vt
 
 
-def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+def leading(square: ndarray, c: int) -> tuple[ndarray, ndarray]:
     """Return S (c,) and V' (c, q) of the c leading singular triples of a Y.
 
     Y'Y = `square`; c and signs as in `truncated_svd`."""
@@ -62,7 +61,7 @@ def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
     return S, signed(vectors[:, order]).T
 
 
-def signed(vectors: np.ndarray) -> np.ndarray:
+def signed(vectors: ndarray) -> ndarray:
     """Return the columns with their largest entry (the first of a tie) positive.
 
     So there is one answer everywhere."""
@@ -72,7 +71,7 @@ def signed(vectors: np.ndarray) -> np.ndarray:
     return vectors * np.where(leading_entry < 0, -1.0, 1.0)
 
 
-def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Factorisation:
+def svd(labelsets: ndarray, counts: ndarray, c: int | None = None) -> Factorisation:
     """Factorise by the truncated SVD of Y, V = U_c S_c, B = V_c'.
 
     It has the least possible loss, with signed factors."""
@@ -89,8 +88,8 @@ def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Fact
 
 
 def nmf(
-    labelsets: np.ndarray,
-    counts: np.ndarray,
+    labelsets: ndarray,
+    counts: ndarray,
     c: int | None = None,
     tol: float = 1e-11,
     max_iter: int = 20_000,
@@ -137,17 +136,17 @@ def nmf(
     )
 
 
-def lengths(B: np.ndarray) -> np.ndarray:
+def lengths(B: ndarray) -> ndarray:
     """Return (c,) ‖b_r‖ of each row, 1 of a row of zeros."""
     length = np.linalg.norm(B, axis=1)
     return np.where(length > 0, length, 1.0)
 
 
 def _loss(
-    L: np.ndarray,
-    counts: np.ndarray,
-    V: np.ndarray,
-    B: np.ndarray,
+    L: ndarray,
+    counts: ndarray,
+    V: ndarray,
+    B: ndarray,
 ) -> float:
     residual = L - V @ B
     return float(np.asarray(counts, dtype=np.float64) @ (residual * residual).sum(axis=1))

@@ -14,6 +14,7 @@ p_i⟩."""
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 from ..kernels.fold_sums import FoldSums, divisor, positive
@@ -32,8 +33,8 @@ class _Folds:
     def __init__(
         self,
         sums: FoldSums,
-        weights: np.ndarray,
-        penalty: np.ndarray,
+        weights: ndarray,
+        penalty: ndarray,
         picks: int,
         part: slice = slice(None),
     ) -> None:
@@ -58,7 +59,7 @@ class _Folds:
         self.known = np.empty((*self.squares.shape[:2], picks, len(self.center)))
         self.g = np.empty(self.known.shape[1:])
 
-    def _squares(self, xx: np.ndarray) -> np.ndarray:
+    def _squares(self, xx: ndarray) -> ndarray:
         """Return ⟨x̃, x̃⟩ about the training rows' means from those about the means of all."""
         held_out = xx[self.part]
         out = np.empty((2, *self.own_sums.shape))
@@ -66,7 +67,7 @@ class _Folds:
         out[1] = held_out - 2 * self.mean * self.own_sums + self.own_n * self.mean**2
         return out
 
-    def _labels(self, mean_y: np.ndarray) -> np.ndarray:
+    def _labels(self, mean_y: ndarray) -> ndarray:
         """Return ⟨x̃, y⟩ about the training rows' means; `mean_y` (F, 1, q) is the labels'."""
         sums = self.sums
         xy = sums.xy - self.center[:, None] * sums.sum_y[:, None]
@@ -82,7 +83,7 @@ class _Folds:
         return out
 
     @property
-    def explained(self) -> np.ndarray:
+    def explained(self) -> ndarray:
         """Return (F, v) what each column explains of the labels held out."""
         share = 1 / divisor(self.squares[0], self.penalty, self.n)
         trained, tested = self.labels
@@ -108,7 +109,7 @@ class _Folds:
         self.g[:, len(self.picks)] = g
         self.picks.append(pick)
 
-    def _products(self, pick: int) -> np.ndarray:
+    def _products(self, pick: int) -> ndarray:
         """Return (2, F, v) ⟨p, z_j⟩ of the next pick."""
         k = len(self.picks)
         g = self.g[:, :k]
@@ -124,7 +125,7 @@ class _Folds:
             with_picks[side, fold] = linalg.lapack.dtrtrs(upper, right, trans=1, unitdiag=1)[0]
         return known - (with_picks @ g)[:, :, 0]
 
-    def _centred_products(self, pick: int) -> np.ndarray:
+    def _centred_products(self, pick: int) -> ndarray:
         """Return (2, F, v) ⟨x̃_s, x̃_j⟩ of a pick s, about the training rows' means."""
         sums = self.sums
         center = self.center[pick]
@@ -142,12 +143,12 @@ class _Folds:
 
 def select_held_out(
     sums: FoldSums,
-    weights: np.ndarray,
-    penalty: np.ndarray,
+    weights: ndarray,
+    penalty: ndarray,
     count: int,
     constraints: PickConstraints,
     progress: Progress = None,
-) -> tuple[np.ndarray, Path, np.ndarray]:
+) -> tuple[ndarray, Path, ndarray]:
     """Return J of every feature before the first pick, the picks, and their shares.
 
     J (v,); the picks with their J; the share that each explains of each fold (F, k). `sums` of
@@ -160,9 +161,9 @@ def select_held_out(
     folds = _Folds(sums, weights, penalty, pool.remaining)
     explained = folds.explained
     relevance = explained.sum(axis=0) / total
-    shares: list[np.ndarray] = []
+    shares: list[ndarray] = []
 
-    def revalue(pick: int, path: Path) -> np.ndarray:
+    def revalue(pick: int, path: Path) -> ndarray:
         nonlocal explained
         shares.append(explained[:, pick] / by_fold)
         folds.take(pick)
@@ -176,7 +177,7 @@ def select_held_out(
     return relevance, path, np.stack(shares, axis=1)
 
 
-def enough(gain: np.ndarray, error: np.ndarray) -> int:
+def enough(gain: ndarray, error: ndarray) -> int:
     """Return how many picks are enough.
 
     The fewest whose cumulative held-out `gain` is within one standard `error` of the largest; none
@@ -189,11 +190,11 @@ def enough(gain: np.ndarray, error: np.ndarray) -> int:
 
 def nested(
     sums: FoldSums,
-    weights: np.ndarray,
-    penalty: np.ndarray,
+    weights: ndarray,
+    penalty: ndarray,
     count: int,
     constraints: PickConstraints,
-) -> np.ndarray:
+) -> ndarray:
     """Return (F, count) what each of the picks made without a fold explains of it.
 
     Of noise it is nothing, though of many features the best seems to explain some of the rows that

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy import ndarray
 from scipy.special import expit
 
 from ..errors import DataError
@@ -18,14 +19,14 @@ _SHIFT = _T * np.log(-_LOW / _HIGH)
 PATIENCE = 10
 
 
-def keep_probability(log_alpha: np.ndarray) -> np.ndarray:
+def keep_probability(log_alpha: ndarray) -> ndarray:
     """Return P(z > 0) of a hard-concrete gate."""
     return expit(log_alpha - _SHIFT)
 
 
 def deepfs(
-    X: np.ndarray,
-    Y: np.ndarray,
+    X: ndarray,
+    Y: ndarray,
     hidden: Sequence[int],
     lam: float,
     epochs: int,
@@ -101,13 +102,13 @@ def deepfs(
 class _Adam:
     """Adam with decay .9 and .999 of the means, `first`, and of those of squares, `second`."""
 
-    def __init__(self, parameters: list[np.ndarray], rate: float) -> None:
+    def __init__(self, parameters: list[ndarray], rate: float) -> None:
         self.parameters, self.rate = parameters, rate
         self.first = [np.zeros_like(p) for p in parameters]
         self.second = [np.zeros_like(p) for p in parameters]
         self.steps = 0
 
-    def step(self, gradients: list[np.ndarray]) -> None:
+    def step(self, gradients: list[ndarray]) -> None:
         """Move the parameters in place."""
         self.steps += 1
         first_share = 1 - 0.9**self.steps
@@ -124,7 +125,7 @@ class _Adam:
             p -= self.rate * (m / first_share) / (np.sqrt(v / second_share) + 1e-8)
 
 
-def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def _start(widths: list[int], Y: ndarray, rng: np.random.Generator) -> list[ndarray]:
     """Draw [a, W1, b1, …].
 
     Open and closed gates alike, weights by fan-in, the last intercepts the labels' log-odds."""
@@ -140,12 +141,12 @@ def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[n
 
 
 def loss_and_gradients(
-    parameters: list[np.ndarray],
-    X: np.ndarray,
-    Y: np.ndarray,
+    parameters: list[ndarray],
+    X: ndarray,
+    Y: ndarray,
     lam: float,
-    noise: np.ndarray | None,
-) -> tuple[float, list[np.ndarray]]:
+    noise: ndarray | None,
+) -> tuple[float, list[ndarray]]:
     """Return the penalised loss and its gradient in [a, W1, b1, ..., ].
 
     `noise` u (rows x d), or None for noise-free gates."""
@@ -155,7 +156,7 @@ def loss_and_gradients(
     stretched = s * (_HIGH - _LOW)
     stretched += _LOW
     z = np.clip(stretched, 0.0, 1.0)
-    inputs: list[np.ndarray] = []
+    inputs: list[ndarray] = []
     h = X * z
     for i in range(0, len(layers), 2):
         inputs.append(h)
@@ -166,7 +167,7 @@ def loss_and_gradients(
     log_loss = (np.logaddexp(0.0, h) - Y * h).sum() / len(X)
     loss = float(log_loss + lam * p.sum())
     back = (expit(h) - Y) / len(X)
-    gradients: list[np.ndarray] = []
+    gradients: list[ndarray] = []
     for i in range(len(layers) - 2, -1, -2):
         x = inputs[i // 2]
         gradients = [x.T @ back, back.sum(axis=0), *gradients]
@@ -183,7 +184,7 @@ def loss_and_gradients(
     return loss, [of_gates * ((_HIGH - _LOW) / _T) + of_penalty, *gradients]
 
 
-def _gates(a: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
+def _gates(a: ndarray, noise: ndarray | None) -> ndarray:
     """Return the gates before they are stretched: (d,), the same for all rows, without noise."""
     if noise is None:
         return expit(a / _T)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .pool import Path, Pool, Progress
 from .units import UNCONSTRAINED, PickConstraints
@@ -30,7 +31,7 @@ class _LookAhead:
     def __post_init__(self) -> None:
         self.unused: dict[int, Any] = {}
 
-    def link(self, winner: int, values: np.ndarray, path: Path) -> Any:
+    def link(self, winner: int, values: ndarray, path: Path) -> Any:
         """Return the link of the winner, requested with those likely to win next by `values`."""
         if winner not in self.unused:
             features = [winner]
@@ -44,7 +45,7 @@ class _LookAhead:
         path.used += 1
         return self.unused.pop(winner)
 
-    def _likely(self, values: np.ndarray) -> list[int]:
+    def _likely(self, values: ndarray) -> list[int]:
         """Return the open features most likely to win next of which no link is there."""
         pool = self.pool
         worth = values if self.costs is None else values / np.array(self.costs)
@@ -61,9 +62,9 @@ class _LookAhead:
 
 
 def forward(
-    first: np.ndarray,
-    term: Callable[[int, Any], np.ndarray],
-    criterion: Callable[[np.ndarray, int], np.ndarray],
+    first: ndarray,
+    term: Callable[[int, Any], ndarray],
+    criterion: Callable[[ndarray, int], ndarray],
     links: Links,
     count: int,
     ahead: int = 1,
@@ -80,7 +81,7 @@ def forward(
     values = first
     total = np.zeros(len(first))
 
-    def revalue(winner: int, path: Path) -> np.ndarray:
+    def revalue(winner: int, path: Path) -> ndarray:
         nonlocal values
         total[:] += term(winner, look_ahead.link(winner, values, path))
         values = criterion(total, len(path.picks))

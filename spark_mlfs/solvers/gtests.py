@@ -14,6 +14,7 @@ is marginal: a feature may pass because it goes with another that matters. Sourc
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 from scipy import special
 
 from ..kernels.information import CountLogs, label_information
@@ -24,10 +25,10 @@ CORRECTIONS = ("fpr", "fdr", "fwe")
 
 def g_tests(
     logs: CountLogs,
-    counts: np.ndarray,
+    counts: ndarray,
     q: int,
-    unknown: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    unknown: ndarray | None = None,
+) -> tuple[ndarray, ndarray]:
     """Return p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q).
 
     A test is thin where a cell's expected count is below 1. NaN and False where there is nothing to
@@ -53,7 +54,7 @@ def g_tests(
     return p, thin
 
 
-def combine(p: np.ndarray, combination: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
+def combine(p: ndarray, combination: str = "cauchy", n: int = 1 << 40) -> ndarray:
     """Combine p-values (F, q) into one a feature (F,), NaN ones left out.
 
     It is 1 where a feature has none.
@@ -81,7 +82,7 @@ def combine(p: np.ndarray, combination: str = "cauchy", n: int = 1 << 40) -> np.
     return np.where(size > 1, combined, smallest)  # a single test, or none, stands as it is
 
 
-def corrected(p: np.ndarray, mode: str) -> np.ndarray:
+def corrected(p: ndarray, mode: str) -> ndarray:
     """Correct p-values (F,) for testing all features that are not NaN (which stay NaN).
 
     ``fpr`` none; ``fwe`` Bonferroni, min(1, m·p); ``fdr`` Benjamini–Hochberg, min_{j ≥ i} m·p_(j)/j

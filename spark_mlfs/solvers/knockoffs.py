@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 from ..errors import DataError
@@ -42,15 +43,15 @@ class Sampler:
     x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal; `shift` (k,),
     `mean` and `root` (k, k) in the units of the data, `s` (k,) and `shrinkage` for the record."""
 
-    positions: np.ndarray
-    shift: np.ndarray
-    mean: np.ndarray
-    root: np.ndarray
-    s: np.ndarray
+    positions: ndarray
+    shift: ndarray
+    mean: ndarray
+    root: ndarray
+    s: ndarray
     shrinkage: float
 
 
-def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
+def joined(first: GramStatistics, second: GramStatistics, cross: ndarray) -> GramStatistics:
     """Put the statistics of the features of both side by side.
 
     `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""
@@ -61,7 +62,7 @@ def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> 
     return replace(first, xx=xx, **both)
 
 
-def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
+def shrunk(R: ndarray, n: float) -> tuple[ndarray, float]:
     """Return (1 − ρ)R + ρI and ρ, of a correlation matrix R (v, v) estimated from n rows.
 
     With n ≥ 2v rows ρ = 0: a shrunk correlation of near copies makes their knockoffs too weak (in
@@ -88,18 +89,18 @@ def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
     return out, share
 
 
-def _least_eigenvalue(A: np.ndarray) -> float:
+def _least_eigenvalue(A: ndarray) -> float:
     values = linalg.eigh(A, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)
     return float(values[0])
 
 
-def equicorrelated(sigma: np.ndarray) -> np.ndarray:
+def equicorrelated(sigma: ndarray) -> ndarray:
     """Return (v,) s_j = min(1, 2λ_min(Σ)), brought inside its limits a little."""
     s = min(1.0, 2 * _least_eigenvalue(sigma)) * (1 - 1e-3)
     return np.full(len(sigma), s)
 
 
-def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 1e-4) -> np.ndarray:
+def minimum_variance(sigma: ndarray, sweeps: int | None = None, tol: float = 1e-4) -> ndarray:
     """Return (v,) the s that makes features and knockoffs hardest to tell from each other.
 
     min Σ_j 1/s_j + tr (2Σ − S)⁻¹ (Spector & Janson 2022), by exact coordinate steps from the
@@ -136,7 +137,7 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
     return s
 
 
-def sampler(view: GramView, centre: np.ndarray) -> Sampler:
+def sampler(view: GramView, centre: ndarray) -> Sampler:
     """Prepare knockoffs of the varying features of a view scaled by ``standard``.
 
     Rows come less `centre` (d,)."""
@@ -164,7 +165,7 @@ def sampler(view: GramView, centre: np.ndarray) -> Sampler:
     )
 
 
-def statistic(weights: np.ndarray) -> np.ndarray:
+def statistic(weights: ndarray) -> ndarray:
     """Return (k,) W_j = ‖w_j‖ − ‖w̃_j‖ from weights (2k, q), features first.
 
     Differences of rounding count as 0."""
@@ -175,7 +176,7 @@ def statistic(weights: np.ndarray) -> np.ndarray:
     return out
 
 
-def threshold(w: np.ndarray, fdr: float) -> float:
+def threshold(w: ndarray, fdr: float) -> float:
     """Return the knockoff+ threshold of W (NaN left out).
 
     Infinity where nothing can be kept at this rate."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 from .anderson import Anderson
@@ -42,7 +43,7 @@ _REWEIGHTINGS = 8  # before the first Newton step
 VANISHING = (1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)
 
 
-def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
+def huber(norms: ndarray, eps: float | ndarray) -> ndarray:
     """Return h(t): the norm with its kink at 0 rounded off below eps/2.
 
     Its derivative is 2t / max(2t, eps)."""
@@ -51,7 +52,7 @@ def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
     return np.where(2 * norms >= eps, norms, norms * norms / eps + eps / 4)
 
 
-def steady(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def steady(guess: ndarray, W: ndarray, norms: ndarray) -> tuple[ndarray, ndarray]:
     """Return an extrapolated W and its row norms.
 
     Rows whose norm, and so their weight in U, leapt from `norms` stay as in `W`."""
@@ -61,21 +62,21 @@ def steady(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndar
 
 
 def reweighted_step(
-    A: np.ndarray,
-    C: np.ndarray,
+    A: ndarray,
+    C: ndarray,
     beta: float,
-    s2: np.ndarray,
-) -> np.ndarray:
+    s2: ndarray,
+) -> ndarray:
     """Return (A + β diag(1/s2))⁻¹ C, solved in scaled form; s2 = 1/U_ii."""
     return factored_step(A, C, beta, s2)[0]
 
 
 def factored_step(
-    A: np.ndarray,
-    C: np.ndarray,
+    A: ndarray,
+    C: ndarray,
     beta: float,
-    s2: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray | None]:
+    s2: ndarray,
+) -> tuple[ndarray, ndarray | None]:
     """Return `reweighted_step` and the lower Cholesky factor of sAs + βI.
 
     The factor is None where there is none."""
@@ -95,17 +96,17 @@ def factored_step(
 
 
 def minimise_l21(
-    A: np.ndarray,
-    C: np.ndarray,
+    A: ndarray,
+    C: ndarray,
     beta: float,
     constant: float = 0.0,
     factor: float = 1.0,
-    start: np.ndarray | None = None,
+    start: ndarray | None = None,
     tol: float = 1e-9,
     max_iter: int = 2000,
     accelerate: bool = True,
-    penalties: np.ndarray | None = None,
-    unit: np.ndarray | None = None,
+    penalties: ndarray | None = None,
+    unit: ndarray | None = None,
 ) -> Solution:
     """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q).
 
@@ -186,7 +187,7 @@ def minimise_l21(
     )
 
 
-def _exact_copies(A: np.ndarray, C: np.ndarray) -> list[tuple[int, int, float]]:
+def _exact_copies(A: ndarray, C: ndarray) -> list[tuple[int, int, float]]:
     """List the copies that are copies in all of A and C, to rounding.
 
     Columns of a correlation of 1 − 1e-12 are not."""
@@ -204,8 +205,8 @@ def _exact_copies(A: np.ndarray, C: np.ndarray) -> list[tuple[int, int, float]]:
 class _Iterate:
     """W(x) of the rows in play, its row norms `t` and its Huberised objective."""
 
-    W: np.ndarray
-    t: np.ndarray
+    W: ndarray
+    t: ndarray
     value: float
 
 
@@ -218,13 +219,13 @@ class _Reweighting:
 
     def __init__(
         self,
-        A: np.ndarray,
-        C: np.ndarray,
+        A: ndarray,
+        C: ndarray,
         beta: float,
         tol: float,
         accelerate: bool,
-        parts: np.ndarray,
-        unit: np.ndarray | float,
+        parts: ndarray,
+        unit: ndarray | float,
     ):
         self.A, self.C = A, C
         self.beta, self.tol = beta, tol
@@ -234,7 +235,7 @@ class _Reweighting:
         self.unit = np.broadcast_to(unit, self.d)
         self.rows = np.arange(self.d)  # rows in play
         self.Ar, self.Cr = A, C
-        self.factor: np.ndarray | None = None
+        self.factor: ndarray | None = None
         self.solves, self.eps = 0, 0.0
         self.converged = False
         self.rounding = 0.0
@@ -245,17 +246,17 @@ class _Reweighting:
         self.guessed = False
 
     @property
-    def floor(self) -> np.ndarray:
+    def floor(self) -> ndarray:
         """Return the least x of the rows in play."""
         return self.eps * self.parts[self.rows]
 
-    def penalty(self, t: np.ndarray) -> float:
+    def penalty(self, t: ndarray) -> float:
         """Return the Huberised norm of all rows; those set aside count as h(0)."""
         floor = self.floor
         set_aside = self.eps * self.parts.sum() - floor.sum()
         return float(huber(t, floor).sum() + set_aside / 4)
 
-    def step(self, x: np.ndarray) -> _Iterate:
+    def step(self, x: ndarray) -> _Iterate:
         """Solve at x."""
         self.factor = None  # frees it before the next is formed
         W, self.factor = factored_step(self.Ar, self.Cr, self.beta, x)
@@ -263,7 +264,7 @@ class _Reweighting:
         t = np.linalg.norm(W, axis=1)
         return _Iterate(W, t, self._value(W, t, x))
 
-    def restrict(self, rows: np.ndarray) -> None:
+    def restrict(self, rows: ndarray) -> None:
         """Put these rows into play, and no others."""
         self.rows = rows
         self.factor = None
@@ -273,7 +274,7 @@ class _Reweighting:
             self.Ar = self.A[np.ix_(rows, rows)]
             self.Cr = self.C[rows]
 
-    def run(self, start: np.ndarray | None, max_iter: int) -> list[float]:
+    def run(self, start: ndarray | None, max_iter: int) -> list[float]:
         """Take reweighting and Newton steps until W rests or `max_iter` solves.
 
         Returns the objective after each step that was kept."""
@@ -335,7 +336,7 @@ class _Reweighting:
         self.W[self.rows] = now.W
         return trace
 
-    def _value(self, W: np.ndarray, t: np.ndarray, x: np.ndarray) -> float:
+    def _value(self, W: ndarray, t: ndarray, x: ndarray) -> float:
         """Return the Huberised objective at W = W(x), t its row norms.
 
         AW = C − βU W needs no product."""
@@ -343,7 +344,7 @@ class _Reweighting:
         fit = -explained - self.beta * (t * t / x).sum()
         return float(fit + self.beta * self.penalty(t))
 
-    def _image(self, now: _Iterate) -> np.ndarray:
+    def _image(self, now: _Iterate) -> ndarray:
         """Return the x of the plain reweighting step."""
         return np.maximum(2 * now.t, self.floor)
 
@@ -369,7 +370,7 @@ class _Reweighting:
         largest = np.abs(new.W / unit).max()
         return change <= self.tol * largest
 
-    def _set_aside_vanishing(self, now: _Iterate, point: np.ndarray) -> tuple[_Iterate, np.ndarray]:
+    def _set_aside_vanishing(self, now: _Iterate, point: ndarray) -> tuple[_Iterate, ndarray]:
         """Set aside rows on their way to 0, where they are a tenth; `point` is the x of `now`."""
         ratio = 2 * now.t / point  # 2‖C_i − A_i W‖ / β: below 1 the row is on its way to 0
         sizes = now.t / self.unit[self.rows]
@@ -387,7 +388,7 @@ class _Reweighting:
     def _propose(
         self,
         now: _Iterate,
-        point: np.ndarray,
+        point: ndarray,
         idle: bool,
         first_newton: int,
     ) -> None:
@@ -417,12 +418,12 @@ class _Reweighting:
             self.x = np.maximum(near, self.floor)
             self.guessed = True
 
-    def objective(self, W: np.ndarray, t: np.ndarray) -> float:
+    def objective(self, W: ndarray, t: ndarray) -> float:
         """Return the Huberised objective at any W of the rows in play, t its row norms."""
         fit = (W * (self.Ar @ W)).sum() - 2 * (W * self.Cr).sum()
         return float(fit + self.beta * self.penalty(t))
 
-    def set_aside(self, now: _Iterate, stays: np.ndarray) -> _Iterate | None:
+    def set_aside(self, now: _Iterate, stays: ndarray) -> _Iterate | None:
         """Put the other rows at 0 and out of play, unless that would raise the objective."""
         before = (self.rows, self.Ar, self.Cr, self.factor)
         self.restrict(self.rows[stays])

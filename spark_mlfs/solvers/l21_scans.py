@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from scipy import sparse
 
 from ..kernels.gram import GramStatistics
@@ -19,8 +20,8 @@ from .anderson import Anderson
 from .l21 import EPS, huber, minimise_l21, reweighted_step, steady
 from .problems import Solution, at_rest, settled
 
-Weights = tuple[np.ndarray, np.ndarray]  # W (v, q) and b (q,)
-Scan = Callable[[np.ndarray | None, np.ndarray | None], Any]  # of W and b, or of None and None
+Weights = tuple[ndarray, ndarray]  # W (v, q) and b (q,)
+Scan = Callable[[ndarray | None, ndarray | None], Any]  # of W and b, or of None and None
 
 
 @dataclass
@@ -33,17 +34,17 @@ class _Scanned:
     a guess that failed; with `strict` the last step must not rise."""
 
     read: Scan
-    step: Callable[[np.ndarray, Any], Weights]
-    objective: Callable[[np.ndarray, np.ndarray, Any], float]
-    adjusted: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    step: Callable[[ndarray, Any], Weights]
+    objective: Callable[[ndarray, ndarray, Any], float]
+    adjusted: Callable[[ndarray, ndarray], ndarray]
     rounding: Callable[[Any, float], float]
     memory: int = 0
     strict: bool = False
 
     def descend(
         self,
-        W: np.ndarray,
-        b: np.ndarray,
+        W: ndarray,
+        b: ndarray,
         tol: float,
         max_iter: int,
         accelerate: bool = True,
@@ -89,7 +90,7 @@ class _Scanned:
         )
 
 
-def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
+def residual_floor(Y: Matrix, counts: ndarray | None = None) -> float:
     """Return 1e-8 of mean ‖y_i − mean y‖.
 
     Y has the rows, or the distinct labelsets, dense or CSR, and `counts` theirs."""
@@ -122,14 +123,14 @@ def rfs(
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
 
-    def step(W: np.ndarray, scan: tuple[GramStatistics, float]) -> Weights:
+    def step(W: ndarray, scan: tuple[GramStatistics, float]) -> Weights:
         s2 = np.maximum(2 * np.linalg.norm(W, axis=1), eps)
         return _rfs_step(scan[0], gamma, s2, 1.0)
 
-    def objective(W: np.ndarray, b: np.ndarray, scan: tuple[GramStatistics, float]) -> float:
+    def objective(W: ndarray, b: ndarray, scan: tuple[GramStatistics, float]) -> float:
         return scan[1] + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum())
 
-    def adjusted(guess: np.ndarray, W: np.ndarray) -> np.ndarray:
+    def adjusted(guess: ndarray, W: ndarray) -> ndarray:
         return steady(guess, W, np.linalg.norm(W, axis=1))[0]
 
     def rounding(scan: tuple[GramStatistics, float], value: float) -> float:
@@ -158,7 +159,7 @@ def rfs(
 def _rfs_step(
     g: GramStatistics,
     gamma: float,
-    s2: np.ndarray,
+    s2: ndarray,
     weight: float,
 ) -> Weights:
     """Return (X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means.
@@ -172,11 +173,11 @@ def _rfs_step(
     return W, mean_y - mean_x @ W
 
 
-FilledLabels = tuple[np.ndarray, np.ndarray, float]  # of F: X'HF (v × q), the mean of F, and ‖HF‖²
+FilledLabels = tuple[ndarray, ndarray, float]  # of F: X'HF (v × q), the mean of F, and ‖HF‖²
 
 
 def csfs_unlabelled(
-    G: np.ndarray,
+    G: ndarray,
     n: float,
     fill_labels: Scan,
     mu: float = 1.0,
@@ -192,7 +193,7 @@ def csfs_unlabelled(
     rounding."""
     eps = 0.0  # of the first fit that has any weight
 
-    def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
+    def fit(F: FilledLabels, start: ndarray | None) -> Solution:
         nonlocal eps
         C, mean, square = F
         solution = minimise_l21(
@@ -207,18 +208,18 @@ def csfs_unlabelled(
         eps = eps or solution.extra.get("eps", 0.0)
         return solution
 
-    def step(W: np.ndarray, F: FilledLabels) -> Weights:
+    def step(W: ndarray, F: FilledLabels) -> Weights:
         solution = fit(F, W)
         return solution.weights, solution.intercept
 
-    def objective(W: np.ndarray, b: np.ndarray, F: FilledLabels) -> float:
+    def objective(W: ndarray, b: ndarray, F: FilledLabels) -> float:
         C, mean, square = F
         explained = (W * (G @ W)).sum() - 2 * (W * C).sum()
         offset = n * ((mean - b) ** 2).sum()
         penalty = mu * huber(np.linalg.norm(W, axis=1), eps).sum()
         return float(explained + square + offset + penalty)
 
-    def adjusted(guess: np.ndarray, W: np.ndarray) -> np.ndarray:
+    def adjusted(guess: ndarray, W: ndarray) -> ndarray:
         return np.where(W.any(axis=1, keepdims=True), guess, 0.0)
 
     def rounding(F: FilledLabels, value: float) -> float:

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 from ..kernels.gram import GramView
@@ -135,11 +136,11 @@ class _Descent:
 
     def values(
         self,
-        W: np.ndarray,
-        C: np.ndarray,
-        R: np.ndarray,
-        yy: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        W: ndarray,
+        C: ndarray,
+        R: ndarray,
+        yy: ndarray,
+    ) -> tuple[ndarray, ndarray]:
         """Return objective and duality gap per output, from R = C − GW.
 
         Of the group form there is one of each."""
@@ -166,10 +167,10 @@ class _Descent:
 
     def sweep(
         self,
-        W: np.ndarray,
-        C: np.ndarray,
-        rows: np.ndarray,
-        G: np.ndarray,
+        W: ndarray,
+        C: ndarray,
+        rows: ndarray,
+        G: ndarray,
     ) -> None:
         """Pass over `rows` once, in place.
 
@@ -190,14 +191,14 @@ class _Descent:
                     W_block[j] = new
                     R[j + 1 :] -= inner[j + 1 :, j, None] * step
 
-    def _minimiser(self, g: np.ndarray, curvature: float) -> np.ndarray:
+    def _minimiser(self, g: ndarray, curvature: float) -> ndarray:
         """Return the weights of a coordinate: g, shrunk by l1 towards 0."""
         new = g - np.clip(g, -self.l1, self.l1)
         new[np.abs(new) <= 1e-13 * self.l1] = 0.0
         new /= curvature
         return new
 
-    def _group_minimiser(self, g: np.ndarray, curvature: float) -> np.ndarray:
+    def _group_minimiser(self, g: ndarray, curvature: float) -> ndarray:
         size = np.sqrt(g @ g)
         if size > 0:
             return g * (max(1.0 - self.l1 / size, 0.0) / curvature)
@@ -236,7 +237,7 @@ class _Descent:
             {"gap": gap},
         )
 
-    def _sweep_open(self, W: np.ndarray, limit: int) -> None:
+    def _sweep_open(self, W: ndarray, limit: int) -> None:
         """Sweep all rows of the open outputs, which finds what enters, then the rows in use."""
         V = W[:, self.open].copy()
         C = self.C[:, self.open]
@@ -249,11 +250,11 @@ class _Descent:
 
     def _note(
         self,
-        W: np.ndarray,
-        C: np.ndarray,
-        R: np.ndarray,
-        gaps: np.ndarray | None = None,
-    ) -> np.ndarray:
+        W: ndarray,
+        C: ndarray,
+        R: ndarray,
+        gaps: ndarray | None = None,
+    ) -> ndarray:
         """Add the objective to the trace; return the gap of the open outputs, put into `gaps`."""
         objective, gap = self.values(W, C, R, self.yy[self.open])
         places = slice(None) if self.group else self.open
@@ -266,7 +267,7 @@ class _Descent:
         self.trace.append(value)
         return gap
 
-    def finish(self, V: np.ndarray, C: np.ndarray, limit: int) -> np.ndarray:
+    def finish(self, V: ndarray, C: ndarray, limit: int) -> ndarray:
         """Sweep the rows in use until their own gap is small.
 
         In between extrapolate, or solve on the support."""
@@ -277,7 +278,7 @@ class _Descent:
         W = V[rows].copy()
         C = C[rows]
         tol = 0.1 * (self.tol / len(self.objectives))
-        history: list[np.ndarray] = []
+        history: list[ndarray] = []
         for step in range(20):
             if len(self.trace) >= limit - 1:
                 break
@@ -298,7 +299,7 @@ class _Descent:
         out[rows] = W
         return out
 
-    def newton_step(self, W: np.ndarray, C: np.ndarray, G: np.ndarray) -> np.ndarray:
+    def newton_step(self, W: ndarray, C: ndarray, G: ndarray) -> ndarray:
         """Take one damped Newton step of the group form on its nonzero rows.
 
         The Hessian is V → (G + l2)V + l1 (v_i − u_i u_i'v_i)/‖w_i‖, u_i = w_i/‖w_i‖; conjugate
@@ -318,7 +319,7 @@ class _Descent:
         except linalg.LinAlgError:
             return W
 
-        def hessian(z: np.ndarray) -> np.ndarray:
+        def hessian(z: ndarray) -> ndarray:
             v = s * z
             across = z - u * (u * z).sum(axis=1, keepdims=True)
             return s * (A @ v + self.l2 * v) + self.l1 * across
@@ -334,17 +335,17 @@ class _Descent:
             length *= 0.3
         return W
 
-    def _group_objective(self, W: np.ndarray, C: np.ndarray, G: np.ndarray) -> float:
+    def _group_objective(self, W: ndarray, C: ndarray, G: ndarray) -> float:
         objective, _ = self.values(W, C, C - G @ W, self.yy[self.open])
         return objective[0]
 
     def extrapolate(
         self,
-        history: list[np.ndarray],
-        W: np.ndarray,
-        C: np.ndarray,
-        G: np.ndarray,
-    ) -> np.ndarray:
+        history: list[ndarray],
+        W: ndarray,
+        C: ndarray,
+        G: ndarray,
+    ) -> ndarray:
         """Extrapolate the last sweeps (Bertrand & Massias 2021), where the objective falls by it.
 
         W has been noted: its objective is known."""
@@ -361,11 +362,11 @@ class _Descent:
 
     def support_step(
         self,
-        W: np.ndarray,
-        C: np.ndarray,
-        R: np.ndarray,
-        G: np.ndarray,
-    ) -> np.ndarray:
+        W: ndarray,
+        C: ndarray,
+        R: ndarray,
+        G: ndarray,
+    ) -> ndarray:
         """Move each output towards its minimiser on the support with the signs fixed.
 
         On a fixed orthant the objective is a quadratic, so a step to the first sign change lowers
@@ -381,11 +382,11 @@ class _Descent:
 
     def _signed_minimiser(
         self,
-        Q: np.ndarray,
-        w: np.ndarray,
-        c: np.ndarray,
-        r: np.ndarray,
-    ) -> np.ndarray:
+        Q: ndarray,
+        w: ndarray,
+        c: ndarray,
+        r: ndarray,
+    ) -> ndarray:
         """Return the best of some points on the way to the minimiser; `w` where there is none."""
         A = Q.copy()
         A[np.diag_indices_from(A)] += self.l2
@@ -420,8 +421,8 @@ class _Descent:
 
 
 def _conjugate_gradients(
-    hessian: Callable[[np.ndarray], np.ndarray], r: np.ndarray, factor: tuple[np.ndarray, bool]
-) -> np.ndarray:
+    hessian: Callable[[ndarray], ndarray], r: ndarray, factor: tuple[ndarray, bool]
+) -> ndarray:
     """Solve hessian(z) = r to a thousandth, preconditioned by a Cholesky factor; `r` is used up."""
     z = np.zeros_like(r)
     y = linalg.cho_solve(factor, r, check_finite=False)

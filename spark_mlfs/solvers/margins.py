@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import numpy as np
+from numpy import ndarray
 from scipy.optimize import Bounds, minimize
 
 from .problems import Solution
@@ -21,11 +22,11 @@ PRECISION = {
     "gtol": 1e-13,
 }  # of L-BFGS-B, which `_Search` stops
 
-Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Evaluate = Callable[[ndarray], tuple[float, ndarray]]
 Watch = Callable[[int, float, float], None] | None
 
 
-def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> np.ndarray:
+def paper_descent(gradients: Iterable[ndarray], width: int, beta: float = 0.9) -> ndarray:
     """Return the weights (d,) of `mode="paper"`.
 
     w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, each anchor once, in the order of
@@ -135,13 +136,13 @@ class _Search:
         self.bound = -np.inf
         self.converged = False
         self.trace: list[float] = []
-        self.last: tuple[np.ndarray, float, np.ndarray] | None = None
+        self.last: tuple[ndarray, float, ndarray] | None = None
 
     @property
     def gap(self) -> float:
         return max(0.0, self.trace[-1] - self.bound)
 
-    def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
+    def __call__(self, v: ndarray) -> tuple[float, ndarray]:
         v = np.maximum(v, 0.0)
         if self.last is not None and np.array_equal(v, self.last[0]):
             return self.last[1], self.last[2]
@@ -167,7 +168,7 @@ class _Search:
             self.progress(passes, self.trace[-1], self.gap)
         return self.last[1], self.last[2]
 
-    def _begin(self, loss: float, slope: np.ndarray) -> None:
+    def _begin(self, loss: float, slope: ndarray) -> None:
         """Choose the unit and η by the first pass."""
         self.unit = abs(loss) or 1.0
         self.eta = self.fixed_eta  # type: ignore[assignment]
@@ -179,7 +180,7 @@ class _Search:
             self.converged = True
             raise _Finished
 
-    def lead(self, v: np.ndarray) -> tuple[float, np.ndarray]:
+    def lead(self, v: ndarray) -> tuple[float, ndarray]:
         """Evaluate for L-BFGS-B, which is stopped once it stalls."""
         value = self(v)
         if len(self.trace) > 2 * PATIENCE:
@@ -202,12 +203,12 @@ class _Search:
 
 
 def _lower_bound(
-    slopes: np.ndarray,
-    heights: np.ndarray,
+    slopes: ndarray,
+    heights: ndarray,
     eta: float,
-    share: np.ndarray,
+    share: ndarray,
     rounds: int = 500,
-) -> tuple[float, np.ndarray, np.ndarray]:
+) -> tuple[float, ndarray, ndarray]:
     """Bound min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖² from below.
 
     Returns the bound with its v and shares. Its dual maximises, over shares a of the planes that
@@ -246,8 +247,8 @@ def _lower_bound(
 
 
 def _share_to_move(
-    mixed: np.ndarray,
-    direction: np.ndarray,
+    mixed: ndarray,
+    direction: ndarray,
     rise: float,
     eta: float,
     most: float,

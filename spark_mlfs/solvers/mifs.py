@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
@@ -48,14 +49,14 @@ class _SpannedLatent:
         self.G, self.C = gram.G, gram.C
         self.S = gram.S
 
-    def start(self, Vt: np.ndarray) -> None:
+    def start(self, Vt: ndarray) -> None:
         self.P = np.zeros((len(self.G), len(Vt)))
         self.Q = Vt.T.copy()
 
     def update(
         self,
-        W: np.ndarray,
-        B: np.ndarray,
+        W: ndarray,
+        B: ndarray,
         alpha: float,
         beta: float,
     ) -> None:
@@ -65,18 +66,18 @@ class _SpannedLatent:
         self.P = solved[: len(W)]
         self.Q = solved[len(W) :]
 
-    def with_features(self) -> np.ndarray:
+    def with_features(self) -> ndarray:
         return self.G @ self.P + self.C @ self.Q
 
-    def with_labels(self) -> np.ndarray:
+    def with_labels(self) -> ndarray:
         return self.P.T @ self.C + self.Q.T @ self.S
 
-    def with_itself(self) -> np.ndarray:
+    def with_itself(self) -> ndarray:
         cross = self.P.T @ self.C @ self.Q
         square = self.P.T @ self.G @ self.P
         return square + cross + cross.T + self.Q.T @ self.S @ self.Q
 
-    def misfit(self, W: np.ndarray) -> float:
+    def misfit(self, W: ndarray) -> float:
         D = W - self.P
         square = (D * (self.G @ D)).sum()
         cross = (D * (self.C @ self.Q)).sum()
@@ -85,27 +86,27 @@ class _SpannedLatent:
     def roughness(self) -> float:
         return 0.0
 
-    def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def eliminated(self, alpha: float, beta: float) -> tuple[ndarray, ndarray, ndarray]:
         return self.G * (alpha / (1 + alpha)), self.C / (1 + alpha), self.S / (1 + alpha)
 
-    def factors(self, scale: np.ndarray) -> dict[str, np.ndarray]:
+    def factors(self, scale: ndarray) -> dict[str, ndarray]:
         return {"P": self.P * scale, "Q": self.Q * scale}
 
 
 class _ExplicitLatent:
     """V as an n × c array; X only through X @ and X' @."""
 
-    def __init__(self, X: LinearOperator, Y: np.ndarray, L: sparse.spmatrix):
+    def __init__(self, X: LinearOperator, Y: ndarray, L: sparse.spmatrix):
         self.X, self.Y = X, Y
         self.L = sparse.csr_matrix(L)
 
-    def start(self, Vt: np.ndarray) -> None:
+    def start(self, Vt: ndarray) -> None:
         self.V = self.Y @ Vt.T
 
     def update(
         self,
-        W: np.ndarray,
-        B: np.ndarray,
+        W: ndarray,
+        B: ndarray,
         alpha: float,
         beta: float,
     ) -> None:
@@ -121,22 +122,22 @@ class _ExplicitLatent:
         )
         self.V = rotated @ vectors.T
 
-    def with_features(self) -> np.ndarray:
+    def with_features(self) -> ndarray:
         return self.X.rmatmat(self.V)
 
-    def with_labels(self) -> np.ndarray:
+    def with_labels(self) -> ndarray:
         return self.V.T @ self.Y
 
-    def with_itself(self) -> np.ndarray:
+    def with_itself(self) -> ndarray:
         return self.V.T @ self.V
 
-    def misfit(self, W: np.ndarray) -> float:
+    def misfit(self, W: ndarray) -> float:
         return float(((self.X @ W - self.V) ** 2).sum())
 
     def roughness(self) -> float:
         return float((self.V * (self.L @ self.V)).sum())
 
-    def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def eliminated(self, alpha: float, beta: float) -> tuple[ndarray, ndarray, ndarray]:
         """Return P, H and N of `_Eliminated`."""
         d = self.X.shape[1]
         shift = 1 + alpha
@@ -150,7 +151,7 @@ class _ExplicitLatent:
         y = self._inverse(self.Y, beta, shift)
         return (P + P.T) / 2, self.X.rmatmat(y), self.Y.T @ y
 
-    def _inverse(self, columns: np.ndarray, beta: float, shift: float) -> np.ndarray:
+    def _inverse(self, columns: ndarray, beta: float, shift: float) -> ndarray:
         """Return A⁻¹ of these columns, A = shift·I + βL."""
         shifts = np.repeat(np.array([shift]), columns.shape[1])
         return _solve_shifted(
@@ -161,7 +162,7 @@ class _ExplicitLatent:
             columns / shift,
         )
 
-    def factors(self, scale: np.ndarray) -> dict[str, np.ndarray]:
+    def factors(self, scale: ndarray) -> dict[str, ndarray]:
         return {"V": self.V * scale}
 
 
@@ -171,10 +172,10 @@ _Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
 def _solve_shifted(
     L: sparse.csr_matrix,
     beta: float,
-    shifts: np.ndarray,
-    rhs: np.ndarray,
-    x: np.ndarray,
-) -> np.ndarray:
+    shifts: ndarray,
+    rhs: ndarray,
+    x: ndarray,
+) -> ndarray:
     """Solve (shift_r I + βL) x_r = rhs_r for every column, from x.
 
     By conjugate gradients side by side. The shifts are at least 1, so a few dozen products suffice;
@@ -216,7 +217,7 @@ def mifs(
     c: int | None = None,
     constraint: str = "orthonormal",
     X: Matrix | LinearOperator | None = None,
-    Y: np.ndarray | None = None,
+    Y: ndarray | None = None,
     laplacian: sparse.spmatrix | None = None,
     tol: float = 1e-9,
     max_iter: int = 2000,
@@ -280,7 +281,7 @@ class _Alternation:
         self,
         gram: GramView,
         latent: _Latent,
-        B: np.ndarray,
+        B: ndarray,
         alpha: float,
         beta: float,
         gamma: float,
@@ -346,12 +347,12 @@ class _Alternation:
             extra,
         )
 
-    def _follow(self, W: np.ndarray, B: np.ndarray) -> None:
+    def _follow(self, W: ndarray, B: ndarray) -> None:
         """Update V to these W and B, where it is not eliminated."""
         if self.eliminated is None:
             self.latent.update(W, B, self.alpha, self.beta)
 
-    def _objective(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
+    def _objective(self, W: ndarray, B: ndarray, norms: ndarray) -> float:
         """Return the Huberised objective at W (`norms` its row norms), B and the latent V."""
         penalty = self.gamma * float(huber(norms, self.eps).sum())
         if self.eliminated is not None:
@@ -362,7 +363,7 @@ class _Alternation:
         fit = self.size - 2 * cross + square
         return latent.misfit(W) + self.alpha * fit + self.beta * latent.roughness() + penalty
 
-    def _update(self) -> tuple[float, np.ndarray]:
+    def _update(self) -> tuple[float, ndarray]:
         """Step W, then B and V; return the largest change of W, and its row norms."""
         if self.eliminated is not None:
             W = self.eliminated.weights(self.B, self.s2)
@@ -381,12 +382,12 @@ class _Alternation:
         self._follow(W, self.B)
         return change, norms
 
-    def _weights(self, cross: np.ndarray) -> np.ndarray:
+    def _weights(self, cross: ndarray) -> ndarray:
         if self.gamma > 0:
             return reweighted_step(self.gram.G, cross, self.gamma, self.s2)
         return solve_positive(self.gram.G, cross)
 
-    def _labels(self, cross: np.ndarray) -> np.ndarray:
+    def _labels(self, cross: ndarray) -> ndarray:
         if self.orthonormal:
             return _orthonormal(cross)
         return solve_positive(self.latent.with_itself(), cross)
@@ -400,9 +401,9 @@ class _Eliminated:
 
     def __init__(
         self,
-        P: np.ndarray,
-        H: np.ndarray,
-        N: np.ndarray,
+        P: ndarray,
+        H: ndarray,
+        N: ndarray,
         size: float,
         alpha: float,
         gamma: float,
@@ -418,7 +419,7 @@ class _Eliminated:
             self.group[j] = i
         self.count = np.maximum(np.bincount(self.group, minlength=len(P)), 1)
 
-    def value(self, W: np.ndarray, B: np.ndarray) -> float:
+    def value(self, W: ndarray, B: ndarray) -> float:
         """Return the objective without its penalty."""
         square = (W * (self.P @ W)).sum()
         cross = (W * (self.H @ B.T)).sum()
@@ -426,7 +427,7 @@ class _Eliminated:
         fit = float(square - 2 * self.alpha * cross)
         return fit + self.alpha * (self.size - self.alpha * labels)
 
-    def weights(self, B: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def weights(self, B: ndarray, x: ndarray) -> ndarray:
         """Return W for a fixed B by one Newton step from D = diag(1/x).
 
         By the reweighting when that is no descent."""
@@ -450,13 +451,13 @@ class _Eliminated:
         self.damping = min(30 * self.damping, 1.0)
         return W
 
-    def _value_at(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
+    def _value_at(self, W: ndarray, cross: ndarray, x: ndarray) -> float:
         """Return tr W'PW − 2 tr W'X'V + γ Σ h, where PW = X'V − γW/x."""
         t = np.linalg.norm(W, axis=1)
         penalty = (huber(t, self.floor) - t * t / x).sum()
         return float(-(W * cross).sum() + self.gamma * penalty)
 
-    def labels(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def labels(self, W: ndarray, B: ndarray) -> ndarray:
         """Return B for a fixed W: each step raises tr BH'W + α/2 tr BNB'."""
         cross = W.T @ self.H
         for _ in range(100):
@@ -468,13 +469,13 @@ class _Eliminated:
         return B
 
 
-def _orthonormal(A: np.ndarray) -> np.ndarray:
+def _orthonormal(A: ndarray) -> ndarray:
     """Return the nearest matrix with orthonormal rows: PQ' of the SVD A = PSQ'."""
     left, _, right = np.linalg.svd(A, full_matrices=False)
     return left @ right
 
 
-def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_matrix:
+def heat_laplacian(neighbours: ndarray, squared: ndarray) -> sparse.csr_matrix:
     """Return the Laplacian of the k-nearest-neighbour heat graph of the rows.
 
     `neighbours` (n × k row numbers; −1: none), `squared` (n × k, d²), weight exp(−d²/t), t the mean

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy import ndarray
 
 from ..kernels.gram import GramView
 from .greedy import forward
@@ -19,7 +20,7 @@ NONE = 1e-11  # a correlation this small is what rounding leaves of none
 SEPARATED = 1e-12  # floor of 1 − r²
 
 
-def f_relevance(view: GramView) -> np.ndarray:
+def f_relevance(view: GramView) -> ndarray:
     """Return (v,) mean over the labels of the two-class F statistic, from a centred view.
 
     F = r²(n − 2)/(1 − r²), r the correlation of feature and 0/1 label, 1 − r² ≥ 1e-12. A label with
@@ -36,7 +37,7 @@ def f_relevance(view: GramView) -> np.ndarray:
     return max(view.n - 2, 1) * ratio.sum(axis=1) / len(squares)
 
 
-def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
+def correlation_with(G: ndarray, s: int) -> ndarray:
     """Return (v,) max(|r_fs|, .001) of every feature f with s.
 
     Identical columns (up to sign and scale) have exactly 1."""
@@ -46,11 +47,11 @@ def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
 
 
 def select_mrmr(
-    relevance: np.ndarray,
-    links: Callable[[Sequence[int]], dict[int, np.ndarray]],
+    relevance: ndarray,
+    links: Callable[[Sequence[int]], dict[int, ndarray]],
     scheme: str,
     count: int,
-    candidates: np.ndarray | None = None,
+    candidates: ndarray | None = None,
     ahead: int = 1,
     progress: Progress = None,
     constraints: PickConstraints = UNCONSTRAINED,
@@ -67,14 +68,14 @@ def select_mrmr(
         features = np.union1d(candidates, np.array(constraints.include, int))
     first = relevance[features]
 
-    def links_among(positions: Sequence[int]) -> dict[int, np.ndarray]:
+    def links_among(positions: Sequence[int]) -> dict[int, ndarray]:
         by_feature = links([int(features[p]) for p in positions])
         return {p: by_feature[int(features[p])][features] for p in positions}
 
-    def term(s: int, redundancy: np.ndarray) -> np.ndarray:
+    def term(s: int, redundancy: ndarray) -> ndarray:
         return np.maximum(redundancy, NO_INFORMATION) if scheme == "quotient" else redundancy
 
-    def value(total: np.ndarray, picks: int) -> np.ndarray:
+    def value(total: ndarray, picks: int) -> ndarray:
         mean = total / picks
         if scheme == "difference":
             return first - mean

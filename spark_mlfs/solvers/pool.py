@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy import ndarray
 
 from .ties import TIE, best, by_score
 from .units import UNCONSTRAINED, PickConstraints, Units
@@ -27,12 +28,12 @@ class Path:
     requested: int = 0
     used: int = 0
     batches: list[int] = field(default_factory=list)
-    conditional: np.ndarray | None = None
+    conditional: ndarray | None = None
     included: int = 0
     purchases: list[tuple[int, float, float]] = field(default_factory=list)
     single: bool = False
 
-    def spread(self, features: np.ndarray, width: int) -> Path:
+    def spread(self, features: ndarray, width: int) -> Path:
         """Turn places among `features` into places among all `width` features."""
         self.picks = [int(features[f]) for f in self.picks]
         if self.conditional is not None:
@@ -61,7 +62,7 @@ class Pool:
         self.remaining = min(size, max(count, len(constraints.include)))
         self.queue = list(constraints.include)
         self.minimum = minimum
-        self.conditional: np.ndarray | None = None
+        self.conditional: ndarray | None = None
         self._constraints = constraints
         self._units = Units(size, constraints)
         self._is_first = True
@@ -70,7 +71,7 @@ class Pool:
         self._purchases: list[tuple[int, float, float]] = []
         self._single: Path | None = None  # the best single purchase
 
-    def next(self, values: np.ndarray) -> int | None:
+    def next(self, values: ndarray) -> int | None:
         """Return the next pick by the criterion's `values` (v,); None where there is none."""
         if not self.queue and not self._has_conditional:
             self.conditional = np.array(values, float)
@@ -86,7 +87,7 @@ class Pool:
         self.remaining -= 1
         return pick
 
-    def _next_unit(self, values: np.ndarray) -> list[int]:
+    def _next_unit(self, values: ndarray) -> list[int]:
         """Return the features of the unit whose turn it is; none where there is no such unit."""
         units = self._units
         gain = units.group_gain(values)
@@ -102,10 +103,10 @@ class Pool:
 
     def _next_purchase(
         self,
-        values: np.ndarray,
-        gain: np.ndarray,
-        is_open: np.ndarray,
-        price: np.ndarray,
+        values: ndarray,
+        gain: ndarray,
+        is_open: ndarray,
+        price: ndarray,
     ) -> list[int]:
         """Buy the unit of the most gain per cost, the first of equal ones."""
         is_payable = self._is_payable(gain, is_open, price)
@@ -118,7 +119,7 @@ class Pool:
         place = int(candidates[is_tied][0])
         return self._purchase(place, values, float(gain[place]), float(price[place]))
 
-    def _is_payable(self, gain: np.ndarray, is_open: np.ndarray, price: np.ndarray) -> np.ndarray:
+    def _is_payable(self, gain: ndarray, is_open: ndarray, price: ndarray) -> ndarray:
         """Return (v,) the places of units that gain something, can be paid, and fit."""
         can_pay = price <= self._money * (1 + TIE)
         fits = self._units.size <= self.remaining
@@ -126,10 +127,10 @@ class Pool:
 
     def _note_single(
         self,
-        values: np.ndarray,
-        gain: np.ndarray,
-        is_payable: np.ndarray,
-        price: np.ndarray,
+        values: ndarray,
+        gain: ndarray,
+        is_payable: ndarray,
+        price: ndarray,
     ) -> None:
         """Note the best single purchase, as the first one is made."""
         if self._single is not None or not is_payable.any():
@@ -143,7 +144,7 @@ class Pool:
     def _purchase(
         self,
         place: int,
-        values: np.ndarray,
+        values: ndarray,
         gain: float,
         price: float,
     ) -> list[int]:
@@ -153,7 +154,7 @@ class Pool:
         self._purchases.append((picked + len(members), price, gain))
         return members
 
-    def affordable(self, values: np.ndarray) -> list[int]:
+    def affordable(self, values: ndarray) -> list[int]:
         """Buy what can be bought where `values` never change.
 
         Returns its features, without the included ones."""
@@ -175,8 +176,8 @@ class Pool:
 
     def run(
         self,
-        values: np.ndarray,
-        revalue: Callable[[int, Path], np.ndarray],
+        values: ndarray,
+        revalue: Callable[[int, Path], ndarray],
         count: int,
         progress: Progress = None,
     ) -> Path:
@@ -215,7 +216,7 @@ class Pool:
         return path
 
 
-def select_within_budget(values: np.ndarray, count: int, constraints: PickConstraints) -> Path:
+def select_within_budget(values: ndarray, count: int, constraints: PickConstraints) -> Path:
     """Pick features that each have a value of their own, within a budget.
 
     First the included ones, then the most value per cost, to nine significant digits; what cannot

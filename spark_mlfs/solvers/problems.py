@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 
@@ -18,15 +19,15 @@ class Solution:
     statistics given; `objective` after each iteration never rises; `converged`: the stopping rule
     was met; `iterations` taken; `extra` what only one method has."""
 
-    weights: np.ndarray
-    intercept: np.ndarray
+    weights: ndarray
+    intercept: ndarray
     objective: list[float]
     converged: bool
     iterations: int
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def solve_positive(A: ndarray, B: ndarray) -> ndarray:
     """Return A⁻¹ B by Cholesky for symmetric A ≥ 0.
 
     It is the least-norm solution when A, its rows in units of like size, is singular to working
@@ -43,7 +44,7 @@ def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return _least_norm(A, B)
 
 
-def _least_norm(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _least_norm(A: ndarray, B: ndarray) -> ndarray:
     squares = np.diag(A)
     size = np.sqrt(np.where(squares > 0, squares, max(squares.max(), 0.0)))
     unit = np.ldexp(1.0, -np.frexp(size)[1])[:, None]  # exact: powers of two
@@ -59,7 +60,7 @@ def _least_norm(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return W - free @ linalg.lstsq(free, W, check_finite=False)[0]
 
 
-def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
+def copies(G: ndarray) -> list[tuple[int, int, float]]:
     """List (j, i, sign) for every column j equal to sign times column i.
 
     Column i is an earlier one, the first of its kind."""
@@ -87,7 +88,7 @@ class Penalised:
     `A`, `C` of the k rows `penalised`; `p` (k,) theirs; `explained` (q, q) what the free rows take
     off Y'HY. A row that the free ones determine is 0 in both: its weight is 0."""
 
-    def __init__(self, A: np.ndarray, C: np.ndarray, penalties: np.ndarray) -> None:
+    def __init__(self, A: ndarray, C: ndarray, penalties: ndarray) -> None:
         free = np.flatnonzero(penalties == 0)
         penalised = np.flatnonzero(penalties > 0)
         self.free, self.penalised = free, penalised
@@ -105,7 +106,7 @@ class Penalised:
         self.A = 0.5 * (after + after.T) / np.outer(self.p, self.p)
         self.C = C / self.p[:, None]
 
-    def weights(self, V: np.ndarray) -> np.ndarray:
+    def weights(self, V: ndarray) -> ndarray:
         """Return the weights (d, q) of all rows from the solution (k, q) of the penalised ones."""
         out = np.zeros((len(self.free) + len(self.penalised), V.shape[1]))
         out[self.penalised] = V / self.p[:, None]
@@ -126,14 +127,14 @@ class Merged:
             parts[i] += 1
         self.parts = parts[self.is_solved]
 
-    def gathered(self, W: np.ndarray) -> np.ndarray:
+    def gathered(self, W: ndarray) -> ndarray:
         """Return the weights of the solved columns from those of all."""
         W = W.copy()
         for j, i, sign in self.copies:
             W[i] += sign * W[j]
         return W[self.is_solved]
 
-    def spread(self, W: np.ndarray) -> np.ndarray:
+    def spread(self, W: ndarray) -> ndarray:
         """Return the weights of all columns from those of the solved ones."""
         out = np.zeros((len(self.is_solved), W.shape[1]))
         out[self.is_solved] = W / self.parts[:, None]
@@ -142,7 +143,7 @@ class Merged:
         return out
 
 
-def at_rest(new: np.ndarray, old: np.ndarray, tol: float) -> bool:
+def at_rest(new: ndarray, old: ndarray, tol: float) -> bool:
     """Return whether an iterate moved by at most `tol` of its largest entry."""
     change = np.abs(new - old).max()
     return bool(change <= tol * np.abs(new).max())

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 
 from .box_newton import BoxNewton
@@ -36,18 +37,18 @@ class _Problem:
 
     `floor` (n + d,) of every x and s."""
 
-    X: np.ndarray
-    Y: np.ndarray
-    mass: np.ndarray
+    X: ndarray
+    Y: ndarray
+    mass: ndarray
     gamma: float
-    floor: np.ndarray
+    floor: ndarray
 
 
 class _State:
     """Everything at (x, s): the factor of N, U, V, W, b, the residual norms and the Huberised
     objective."""
 
-    def __init__(self, problem: _Problem, weights: np.ndarray) -> None:
+    def __init__(self, problem: _Problem, weights: ndarray) -> None:
         X = problem.X
         mass = problem.mass
         gamma = problem.gamma
@@ -71,18 +72,18 @@ class _State:
         penalty = huber(self.norms[n:], problem.floor[n:]).sum()
         self.value = float(loss + gamma * penalty)
 
-    def image(self, floor: np.ndarray) -> np.ndarray:
+    def image(self, floor: ndarray) -> ndarray:
         """Return the (x, s) of the plain reweighting step."""
         return np.maximum(2 * self.norms, floor)
 
 
 def rfs_newton(
-    X: np.ndarray,
-    Y: np.ndarray,
+    X: ndarray,
+    Y: ndarray,
     gamma: float = 1.0,
     tol: float = 1e-9,
     max_iter: int = 500,
-    mass: np.ndarray | None = None,
+    mass: ndarray | None = None,
 ) -> Solution:
     """Return the optimum of `l21_scans.rfs` from the rows themselves.
 
@@ -138,7 +139,7 @@ def rfs_newton(
 
 def _solve(
     problem: _Problem,
-    parts: np.ndarray,
+    parts: ndarray,
     tol: float,
     max_iter: int,
 ) -> Solution:
@@ -191,7 +192,7 @@ def _solve(
     )
 
 
-def _newton(problem: _Problem, state: _State, weights: np.ndarray) -> BoxNewton:
+def _newton(problem: _Problem, state: _State, weights: ndarray) -> BoxNewton:
     X = problem.X
     mass = problem.mass
     gamma = problem.gamma

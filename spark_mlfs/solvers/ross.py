@@ -4,6 +4,7 @@ with the picks."""
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 from scipy.special import digamma
 
 from .pool import Path, Pool
@@ -15,7 +16,7 @@ DECIMALS = 10  # the grid on which distances are compared
 HALF = 0.5 * 10.0**-DECIMALS
 
 
-def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
+def information(x: ndarray, classes: ndarray, k: int) -> float:
     """Estimate the information of one real variable `x` (n,) and `classes` (n,), in O(n log n).
 
     Each class has two rows or more. Neighbours on a line are neighbours in the sorted order. The
@@ -40,20 +41,20 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
 
 def _estimate(
     n: int,
-    k: np.ndarray,
-    same: np.ndarray,
-    inside: np.ndarray,
+    k: ndarray,
+    same: ndarray,
+    inside: ndarray,
 ) -> float:
     in_class = digamma(n) + digamma(k).mean() - digamma(same).mean()
     return max(0.0, float(in_class - digamma(inside).mean()))
 
 
 def _kth_distance(
-    values: np.ndarray,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    k: np.ndarray,
-) -> np.ndarray:
+    values: ndarray,
+    starts: ndarray,
+    ends: ndarray,
+    k: ndarray,
+) -> ndarray:
     """Return the distance of each value to its k-th nearest other value in its own sorted run.
 
     The run is [start, end). Of the k + 1 windows of k + 1 sorted values that hold the value, it is
@@ -72,10 +73,10 @@ def _kth_distance(
 
 
 def select_jointly(
-    x: np.ndarray,
-    classes: np.ndarray,
+    x: ndarray,
+    classes: ndarray,
     k: int,
-    first: np.ndarray,
+    first: ndarray,
     count: int,
     constraints: PickConstraints = UNCONSTRAINED,
 ) -> Path:
@@ -86,7 +87,7 @@ def select_jointly(
     pool = Pool(x.shape[1], count, constraints, TIE)
     reached = 0.0
 
-    def revalue(pick: int, path: Path) -> np.ndarray:
+    def revalue(pick: int, path: Path) -> ndarray:
         nonlocal reached
         reached += path.gains[-1]
         values = np.full(x.shape[1], -np.inf)
@@ -97,11 +98,11 @@ def select_jointly(
 
 
 def _joint_estimates(
-    joint: np.ndarray,
-    candidates: np.ndarray,
-    classes: np.ndarray,
+    joint: ndarray,
+    candidates: ndarray,
+    classes: ndarray,
     k: int,
-) -> np.ndarray:
+) -> ndarray:
     """Return the estimate of every candidate together with the `joint` columns."""
     n, v = candidates.shape
     same = np.bincount(classes)[classes]
@@ -127,5 +128,5 @@ def _joint_estimates(
     return np.array([_estimate(n, neighbours, same, inside[:, f]) for f in range(v)])
 
 
-def _distances(column: np.ndarray, block: np.ndarray) -> np.ndarray:
+def _distances(column: ndarray, block: ndarray) -> ndarray:
     return np.abs(column[block, None] - column[None, :])

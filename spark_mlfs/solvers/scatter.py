@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..kernels.sparse_counts import PairMoments, add_unstored
 
@@ -12,11 +13,11 @@ ROUNDING = 4 * np.finfo(float).eps
 
 
 def class_scatter(
-    count: np.ndarray,
-    total: np.ndarray,
-    square: np.ndarray,
-    centre: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    count: ndarray,
+    total: ndarray,
+    square: ndarray,
+    centre: ndarray | None = None,
+) -> tuple[ndarray, ndarray]:
     """Return Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each.
 
     From counts, sums and squares of classes that may share rows; μ is `centre`, or Σ n_c μ_c / Σ
@@ -36,16 +37,14 @@ def class_scatter(
     return np.where(varies, between, 0.0), np.where(varies, spread.sum(axis=0), 0.0)
 
 
-def _without_noise(spread: np.ndarray, square: np.ndarray) -> np.ndarray:
+def _without_noise(spread: ndarray, square: ndarray) -> ndarray:
     """Return a spread as 0 where it is rounding noise of its own terms.
 
     Two equal values have no variance."""
     return np.where(spread <= ROUNDING * square, 0.0, spread)
 
 
-def stored_scatter(
-    moments: PairMoments, centre: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def stored_scatter(moments: PairMoments, centre: ndarray | None = None) -> tuple[ndarray, ndarray]:
     """Return `class_scatter`, from the pairs (feature, class) whose sums are not 0."""
     class_rows = moments.rows.positive
     n = class_rows[moments.group]
@@ -63,7 +62,7 @@ def stored_scatter(
     return np.where(varies, between, 0.0), np.where(varies, moments.over(spread), 0.0)
 
 
-def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray]:
+def stored_two_class_ratio(moments: PairMoments) -> tuple[ndarray, ndarray]:
     """Return (F,) the mean of `floored_ratio` over the labels with both values, and `varies`.
 
     The ratio is that of the scatters of the label's rows and of the others; `varies` is whether the
@@ -77,11 +76,11 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
     count = max(int(rows.labels[two_valued].sum()), 1)
 
     def ratio(
-        p: np.ndarray,
+        p: ndarray,
         inside: tuple[Any, Any],
         outside: tuple[Any, Any],
-        centre: np.ndarray,
-    ) -> np.ndarray:
+        centre: ndarray,
+    ) -> ndarray:
         """Return the ratio of p rows with the label, by sums and squares in- and outside."""
         within = np.zeros(())
         between = np.zeros(())
@@ -99,7 +98,7 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
     ratios = ratio(np.where(used, p, 1), inside, outside, total[f] / n)
     out = moments.over(np.where(used, ratios, 0.0))
 
-    def unstored(features: slice) -> np.ndarray:
+    def unstored(features: slice) -> ndarray:
         sums = total[features, None]
         squares = square[features, None]
         return ratio(rows.distinct[two_valued], (0.0, 0.0), (sums, squares), sums / n)
@@ -116,7 +115,7 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
     return np.where(varies, out / count, 0.0), varies
 
 
-def floored_ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+def floored_ratio(numerator: ndarray, denominator: ndarray) -> ndarray:
     """Return numerator / denominator; 0/0 = 0.
 
     The denominator is floored at 1e-12·(numerator + denominator)."""

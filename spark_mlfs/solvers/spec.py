@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy import ndarray
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -41,11 +42,11 @@ class PowerSums:
     """`count` (m,) rows of each labelset, `total`, `square` (m, d) sums of x less any fixed value,
     such as its mean."""
 
-    count: np.ndarray
-    total: np.ndarray
-    square: np.ndarray
+    count: ndarray
+    total: ndarray
+    square: ndarray
 
-    def scaled(self, offset: np.ndarray, scale: np.ndarray) -> PowerSums:
+    def scaled(self, offset: ndarray, scale: ndarray) -> PowerSums:
         """Return the sums of (x − offset) / scale."""
         c = self.count[:, None]
         total = (self.total - c * offset) / scale
@@ -68,7 +69,7 @@ def spec_scores(
     similarity: LabelsetSimilarity,
     criterion: str = "phi1",
     k: int | None = None,
-) -> np.ndarray:
+) -> ndarray:
     """Return scores (d,), larger is better: −phi1, −phi2 or phi3.
 
     `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same
@@ -123,10 +124,10 @@ def spec_scores(
 def _leading(
     sums: PowerSums,
     similarity: LabelsetSimilarity,
-    degree: np.ndarray,
-    has_edges: np.ndarray,
+    degree: ndarray,
+    has_edges: ndarray,
     k: int,
-) -> np.ndarray:
+) -> ndarray:
     """Return Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)².
 
     x is centred by degree, which takes D^½1 out."""
@@ -160,9 +161,7 @@ def _leading(
     return of_constants + ((1 - self_similarity / d) * d)[within] @ spread[within]
 
 
-def _up_to(
-    adjacency: np.ndarray, inner: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray, float]:
+def _up_to(adjacency: ndarray, inner: ndarray, k: int) -> tuple[ndarray, ndarray, float]:
     """Return the smallest eigenvalues and vectors, and the end of the eigenspace of the k-th.
 
     The k-th is that of all eigenvalues, the `inner` ones included."""
@@ -178,7 +177,7 @@ def _up_to(
         count = 2 * extra
 
 
-def _smallest(adjacency: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _smallest(adjacency: ndarray, count: int) -> tuple[ndarray, ndarray]:
     """Return the `count` smallest eigenvalues of I − adjacency, ascending.
 
     With them come orthonormal eigenvectors."""

@@ -4,11 +4,12 @@ alike."""
 from __future__ import annotations
 
 import numpy as np
+from numpy import ndarray
 
 TIE = 1e-10
 
 
-def significant(values: np.ndarray, digits: int = 9) -> np.ndarray:
+def significant(values: ndarray, digits: int = 9) -> ndarray:
     """Round values to so many significant digits, which is what scores are compared by."""
     values = np.asarray(values, float)
     with np.errstate(divide="ignore"):
@@ -23,12 +24,12 @@ def significant(values: np.ndarray, digits: int = 9) -> np.ndarray:
     return np.rint(values * first_power * second_power) / first_power / second_power
 
 
-def by_score(scores: np.ndarray) -> np.ndarray:
+def by_score(scores: ndarray) -> ndarray:
     """Return indices by decreasing score; equal scores (to 9 significant digits) by index."""
     return np.argsort(-significant(scores), kind="stable")
 
 
-def best(values: np.ndarray, open_: np.ndarray) -> int:
+def best(values: ndarray, open_: ndarray) -> int:
     """Return the open index of the largest value.
 
     Values within 1e-10·max(1, |best|) of it are equal, and the smallest index wins."""
@@ -40,12 +41,12 @@ def best(values: np.ndarray, open_: np.ndarray) -> int:
 
 
 def complete(
-    values: np.ndarray,
-    varying: np.ndarray,
+    values: ndarray,
+    varying: ndarray,
     width: int,
     picks: list[int] | None = None,
-    constant: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    constant: ndarray | None = None,
+) -> tuple[ndarray, ndarray]:
     """Return (order, values) over all `width` features from the values of the varying ones.
 
     Greedy `picks` (positions among the varying) come first, the others by value. Constant features,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy import ndarray
 
 GROUP_BEST = 3  # members whose mean is the gain of a group
 
@@ -40,7 +41,7 @@ class PickConstraints:
     budget: float = np.inf
     norm: bool = False
 
-    def among(self, features: np.ndarray) -> PickConstraints:
+    def among(self, features: ndarray) -> PickConstraints:
         """Return the same by the places in `features` (ascending), without those not there."""
         place = {int(f): i for i, f in enumerate(features)}
 
@@ -100,7 +101,7 @@ class Units:
         if self.price is not None:
             self.price[self.heads] = [group.cost for group in groups]
 
-    def group_gain(self, values: np.ndarray) -> np.ndarray:
+    def group_gain(self, values: ndarray) -> ndarray:
         """Return (v,) the gain of the unit at each place that has one.
 
         `values` (v,) are those of the features."""
@@ -117,7 +118,7 @@ class Units:
         out[self.heads] = np.where(np.isnan(self.joint), gains, self.joint)
         return out
 
-    def with_open(self, open_: np.ndarray) -> np.ndarray:
+    def with_open(self, open_: ndarray) -> ndarray:
         """Return (v,) the places of units of which some feature is open."""
         if not self.groups:
             return open_.copy()
@@ -125,7 +126,7 @@ class Units:
         out[self.heads] = np.logical_or.reduceat(open_[self.flat], self.starts)
         return out
 
-    def members(self, place: int, values: np.ndarray) -> list[int]:
+    def members(self, place: int, values: ndarray) -> list[int]:
         """Return the features of the unit at a place, best first."""
         if place not in self.members_by_head:
             return [place]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..kernels.matrix import Matrix
 
@@ -18,7 +19,7 @@ PAIRS = 1 << 16  # of rows of grades that are compared at once
 VISIT_BYTES = 48  # of memory a visit of a sampled walk takes until the graph is used
 
 
-def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def ruzicka(grades: sp.csr_matrix, left: ndarray, right: ndarray) -> ndarray:
     """Return (t,) Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl) of listed pairs of rows of grades.
 
     It is 0 of empty ones; of grades 0 and 1 it is Jaccard's index."""
@@ -32,7 +33,7 @@ def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.nd
     return np.divide(shared, either, out=np.zeros(len(left)), where=either > 0)
 
 
-def ruzicka_table(grades: sp.csr_matrix, rows: slice) -> np.ndarray:
+def ruzicka_table(grades: sp.csr_matrix, rows: slice) -> ndarray:
     """Return (len(rows), n) `ruzicka` of some of the rows with all of them."""
     size = np.asarray(grades.sum(axis=1)).ravel()
     columns = grades.tocsc()
@@ -47,7 +48,7 @@ def ruzicka_table(grades: sp.csr_matrix, rows: slice) -> np.ndarray:
     return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
 
-def kernel(squares: np.ndarray, product: np.ndarray | float) -> np.ndarray:
+def kernel(squares: ndarray, product: ndarray | float) -> ndarray:
     """Return exp(−d²/(σ_iσ_j)); 1 where both are 0, 0 where only the scale is."""
     product = np.broadcast_to(np.asarray(product, np.float64), squares.shape)
     ratio = np.where(squares > 0, np.inf, 0.0)
@@ -55,9 +56,9 @@ def kernel(squares: np.ndarray, product: np.ndarray | float) -> np.ndarray:
 
 
 def symmetric_edges(
-    i: np.ndarray,
-    j: np.ndarray,
-    values: np.ndarray,
+    i: ndarray,
+    j: ndarray,
+    values: ndarray,
     n: int,
 ) -> sp.csr_matrix:
     """Return the symmetric matrix (n, n) of directed edges i → j.
@@ -86,7 +87,7 @@ def sampled_visits(
     P: Matrix,
     steps: int,
     walk: str,
-    uniform: Callable[[int], np.ndarray],
+    uniform: Callable[[int], ndarray],
 ) -> sp.csr_matrix:
     """Return C, the visits of sampled walks from every row.
 
@@ -125,13 +126,13 @@ def sampled_visits(
     return visits
 
 
-def expected_form(P: Matrix, steps: int, X: Matrix) -> np.ndarray:
+def expected_form(P: Matrix, steps: int, X: Matrix) -> ndarray:
     """Return X'LX (v, v), L the Laplacian of (E[C] + E[C]')/2, E[C] = Σ_{1≤s≤steps} P^s.
 
     X'CX comes column by column from Z = X + PZ."""
     n, v = X.shape
 
-    def powers(M: Matrix, start: np.ndarray) -> np.ndarray:
+    def powers(M: Matrix, start: ndarray) -> ndarray:
         out = M @ start
         for _ in range(steps - 1):
             out = M @ (start + out)

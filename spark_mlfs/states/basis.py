@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, binary_array, encode, encoded_cells
@@ -53,21 +54,21 @@ class Basis:
 
     features: list[str]
     labels: list[str]
-    low: np.ndarray
-    high: np.ndarray
-    binary: np.ndarray
-    centre: np.ndarray
-    reach: np.ndarray
+    low: ndarray
+    high: ndarray
+    binary: ndarray
+    centre: ndarray
+    reach: ndarray
     sparse: bool
     thin: bool
     options: dict[str, Any] = field(default_factory=dict)
-    edges: dict[int, np.ndarray] = field(default_factory=dict)
-    _slots: dict[tuple[str, int], np.ndarray] = field(
+    edges: dict[int, ndarray] = field(default_factory=dict)
+    _slots: dict[tuple[str, int], ndarray] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
     @staticmethod
-    def of(rows: Dataset, options: dict[str, Any], edges: dict[int, np.ndarray]) -> Basis:
+    def of(rows: Dataset, options: dict[str, Any], edges: dict[int, ndarray]) -> Basis:
         """Return the basis of the first rows."""
         profile = rows.profile
         if profile.exponent_shift() is not None:
@@ -116,11 +117,11 @@ class Basis:
         return hashlib.sha256(content).hexdigest()[:32]
 
     @cached_property
-    def paired(self) -> np.ndarray:
+    def paired(self) -> ndarray:
         """The features whose pairs are counted."""
         return np.sort(positions_of(self.options.get(PAIRS_OPTION, ()), self.features))
 
-    def slots(self, kind: str, d: int) -> np.ndarray:
+    def slots(self, kind: str, d: int) -> ndarray:
         """Return where each feature begins in a table of a kind of counts, (d + 1,).
 
         Such a table has a row for each code of a feature but that of 0."""
@@ -167,7 +168,7 @@ class Basis:
 
     # ---- codes and grids ----
 
-    def coding(self, features: np.ndarray, num_bins: int, binning: str) -> Coding:
+    def coding(self, features: ndarray, num_bins: int, binning: str) -> Coding:
         """Return the codes of features by position; new features follow those of the basis."""
         edges = None
         if binning == "quantile":
@@ -234,7 +235,7 @@ def _difference_of_names(noun: str, mine: list[str], theirs: list[str]) -> str |
     return f"only one has the {noun} {one_sided[0]!r}"
 
 
-def _of_features(features: np.ndarray, known: np.ndarray, new: Any) -> np.ndarray:
+def _of_features(features: ndarray, known: ndarray, new: Any) -> ndarray:
     """Return `known` of features by position, `new` of those that the basis has not."""
     out = np.full((len(features), *known.shape[1:]), new, known.dtype)
     of_basis = features < len(known)
@@ -242,7 +243,7 @@ def _of_features(features: np.ndarray, known: np.ndarray, new: Any) -> np.ndarra
     return out
 
 
-def positions_of(names: Sequence[str], among: Sequence[str]) -> np.ndarray:
+def positions_of(names: Sequence[str], among: Sequence[str]) -> ndarray:
     """Return where each of the names is, (len(names),)."""
     positions = {name: position for position, name in enumerate(among)}
     return np.array([positions[name] for name in names], np.int64)
@@ -259,8 +260,8 @@ class RowLayout:
     `basis_features`. Rows without ids of the user's are known by the hash of these features
     alone."""
 
-    columns: np.ndarray
-    labels: np.ndarray
+    columns: ndarray
+    labels: ndarray
     d: int
     q: int
     basis_features: int
@@ -365,9 +366,9 @@ def _check_dense_features(basis: Basis, names: Sequence[str], new: list[str]) ->
 
 def laid_out(
     profile: Profile,
-    columns: np.ndarray,
+    columns: ndarray,
     d: int,
-    labels: np.ndarray,
+    labels: ndarray,
     q: int,
 ) -> Profile:
     """Return the profile with its features at `columns` of d, its labels at `labels` of q.
@@ -384,11 +385,11 @@ def laid_out(
 
 
 def _scattered(
-    values: np.ndarray,
-    positions: np.ndarray,
+    values: ndarray,
+    positions: ndarray,
     size: int,
     empty: Any,
-) -> np.ndarray:
+) -> ndarray:
     """Return (size,) with the values at their positions; no values where there are none."""
     if not len(values):
         return values

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from ..blocks.dataset import Dataset
 from ..errors import ParameterError
@@ -114,7 +115,7 @@ def change(
 
 def _test_features(
     windows: WindowPair, settings: Mapping[str, Any], progress: Progress | None
-) -> tuple[dict[str, np.ndarray], pd.DataFrame]:
+) -> tuple[dict[str, ndarray], pd.DataFrame]:
     """Test the features chunk by chunk.
 
     Returns arrays (d,): `psi`, the p-value of a feature's distribution, that of its relation to all
@@ -153,10 +154,10 @@ def _test_features(
 
 def _test_relations(
     windows: WindowPair,
-    chunk: np.ndarray,
+    chunk: ndarray,
     tests: drift.RelationTests,
     settings: Mapping[str, Any],
-    columns: dict[str, np.ndarray],
+    columns: dict[str, ndarray],
 ) -> pd.DataFrame:
     """Combine the tests of a chunk's features, and return the pairs that may have changed."""
     rows = sum(window.total for window in windows.windows)
@@ -187,8 +188,8 @@ def _test_relations(
 
 def _changed_pairs(
     pairs: pd.DataFrame,
-    changed: np.ndarray,
-    tested: np.ndarray,
+    changed: ndarray,
+    tested: ndarray,
     level: float,
 ) -> pd.DataFrame:
     """Return the pairs of changed features whose label passes among the labels of its feature.

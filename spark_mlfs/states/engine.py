@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.codec import State
 from ..blocks.coding import Coding
@@ -103,10 +104,10 @@ class StateEngine(Engine):
             return self._moments(statistic)
         self._over_rows()
 
-    def _numbers(self, statistic: FeatureNumbers) -> np.ndarray:
+    def _numbers(self, statistic: FeatureNumbers) -> ndarray:
         """Return the numbers of all features, range by range, as workers would compute them."""
 
-        def of_range(ends: tuple[int, int]) -> np.ndarray:
+        def of_range(ends: tuple[int, int]) -> ndarray:
             return statistic.reduced([self._shard(part, *ends) for part in statistic.parts])
 
         edges = [int(edge) for edge in self.edges_of(statistic)]
@@ -145,7 +146,7 @@ class StateEngine(Engine):
         return declared + [(1 + q, 2 + q + label) for label in self.labels().watch]
 
     def _by_group(
-        self, kind: str, target: Target, features: np.ndarray
+        self, kind: str, target: Target, features: ndarray
     ) -> tuple[Groups | None, State]:
         """Return what the groups of the target are made of, and the sums of some features.
 
@@ -171,8 +172,8 @@ class StateEngine(Engine):
         return self._group_moments(statistic, features)
 
     def _counts(
-        self, coding: Coding, target: Target, features: np.ndarray
-    ) -> tuple[Any, np.ndarray | None]:
+        self, coding: Coding, target: Target, features: ndarray
+    ) -> tuple[Any, ndarray | None]:
         """Return the counts of features by group, and the rows of each group."""
         if isinstance(target, Crossed):
             return self._pairs(coding, target, features)
@@ -180,7 +181,7 @@ class StateEngine(Engine):
             return self._label_pairs(coding, target, features)
         return self._two_way(coding, target, features), target.totals(self.profile)
 
-    def _two_way(self, coding: Coding, target: Target, features: np.ndarray) -> Any:
+    def _two_way(self, coding: Coding, target: Target, features: ndarray) -> Any:
         """Return the counts of features by group, dense or CSR over their slots."""
         kind = f"counts {coding.num_bins} {coding.binning}"
         groups, state = self._by_group(kind, target, features)
@@ -191,7 +192,7 @@ class StateEngine(Engine):
             table = table[:, : coding.width].astype(np.int64)
         return _grouped(table, groups, self._order(state))
 
-    def _group_moments(self, statistic: GroupMoments, features: np.ndarray) -> Any:
+    def _group_moments(self, statistic: GroupMoments, features: ndarray) -> Any:
         """Return `Moments` of features by group, or `PairMoments` where these are stored."""
         groups, state = self._by_group("moments", statistic.target, features)
         grid = self.grid.only(features)
@@ -243,7 +244,7 @@ class StateEngine(Engine):
         words = in_words(stored | of_all | {"rows": rows})
         return statistic.finish_shard(words, 0, len(grid.varying), grid)
 
-    def _order(self, state: State) -> np.ndarray:
+    def _order(self, state: State) -> ndarray:
         """Return the order of the labelsets by their hashes, which go by the numbers of labels."""
         if "sets" not in state:
             return np.zeros(0, np.int64)
@@ -251,7 +252,7 @@ class StateEngine(Engine):
 
     # ---- pairs of some features, and of labels ----
 
-    def _paired(self, coding: Coding, features: np.ndarray) -> tuple[Coding, np.ndarray]:
+    def _paired(self, coding: Coding, features: ndarray) -> tuple[Coding, ndarray]:
         """Return the coding of the features whose pairs are counted, and where `features` are."""
         paired = self._states.basis.paired
         places = np.minimum(np.searchsorted(paired, features), max(0, len(paired) - 1))
@@ -259,9 +260,7 @@ class StateEngine(Engine):
             self._lack(f"a pair of other features than the {len(paired)} best")
         return self._states.basis.coding(paired, *coding.key), places
 
-    def _pairs(
-        self, coding: Coding, target: Crossed, features: np.ndarray
-    ) -> tuple[Any, np.ndarray]:
+    def _pairs(self, coding: Coding, target: Crossed, features: ndarray) -> tuple[Any, ndarray]:
         """Return the counts of features with each code of one but its commonest, by group.
 
         And the rows of each."""
@@ -301,8 +300,8 @@ class StateEngine(Engine):
         return table, of_chosen[0, others].ravel()
 
     def _label_pairs(
-        self, coding: Coding, target: LabelPairs | SomeLabels, features: np.ndarray
-    ) -> tuple[Any, np.ndarray]:
+        self, coding: Coding, target: LabelPairs | SomeLabels, features: ndarray
+    ) -> tuple[Any, ndarray]:
         """Return the counts of features with pairs of labels, or with labels; and all rows'.
 
         Over rows whose labels are all known."""
@@ -393,7 +392,7 @@ class StateEngine(Engine):
         return result
 
 
-def _grouped(table: Any, groups: Groups | None, order: np.ndarray | None = None) -> Any:
+def _grouped(table: Any, groups: Groups | None, order: ndarray | None = None) -> Any:
     """Return the table with the sums of its groups, the last axis, that each group is made of.
 
     Without groups the labelsets in their `order`."""

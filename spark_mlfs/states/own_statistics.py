@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -35,7 +36,7 @@ class DeclaredLabels(Labels):
     def key(self) -> Any:
         return "told labels", self.undeclared
 
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block | CodedBlock) -> tuple[ndarray, ndarray]:
         rows, groups = Labels(self.q).groups(block)
         if not self.undeclared:
             return rows, groups
@@ -63,7 +64,7 @@ class KeyedGrams(Gram):
     blocks: int = GROUPS
     layout: ClassVar[str] = "rows"  # type: ignore[misc]
 
-    def groups_of(self, block: Block, profile: Profile) -> np.ndarray:
+    def groups_of(self, block: Block, profile: Profile) -> ndarray:
         return group_of(block.ids)
 
 
@@ -72,9 +73,9 @@ class OutOfRangeCounts(Statistic, layout="rows", weighted=True, graded=True):
     """Rows in which a feature lies outside its edges, (d,); of a `binary` one also any value but
     0 and 1."""
 
-    low: np.ndarray
-    high: np.ndarray
-    binary: np.ndarray
+    low: ndarray
+    high: ndarray
+    binary: ndarray
 
     def partial(self, block: Block, profile: Profile) -> State:
         features = np.arange(block.d)
@@ -89,7 +90,7 @@ class OutOfRangeCounts(Statistic, layout="rows", weighted=True, graded=True):
         zero_outside = self._outside(np.zeros(block.d), features)
         return {"outside": mass @ outside + unstored * zero_outside}
 
-    def _outside(self, values: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def _outside(self, values: ndarray, features: ndarray) -> ndarray:
         """Return 1 for values of these features that are outside, else 0."""
         inside = (values >= self.low[features]) & (values <= self.high[features])
         third_value = self.binary[features] & (values != 0) & (values != 1)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.codec import State
 from ..blocks.coding import Coding
@@ -47,7 +48,7 @@ def _label_pairs_of(coding: Coding, profile: Profile) -> list[Statistic]:
 
 def pair_bytes(
     kind: str,
-    bins: np.ndarray,
+    bins: ndarray,
     coding: Coding,
     profile: Profile,
 ) -> int:
@@ -71,7 +72,7 @@ def pair_bytes(
 
 def check_bytes(
     kinds: Sequence[str],
-    bins: np.ndarray,
+    bins: ndarray,
     coding: Coding,
     profile: Profile,
     budget: int,
@@ -131,7 +132,7 @@ def _label_pair_sums(engine: Engine, coding: Coding) -> State:
     return out
 
 
-def _dense_joint(tables: Iterable[np.ndarray], coding: Coding, size: int) -> np.ndarray:
+def _dense_joint(tables: Iterable[ndarray], coding: Coding, size: int) -> ndarray:
     """Return ``joint`` from the three-way tables of the features."""
     slots = int(coding.offsets[-1])
     joint = np.zeros((slots * (slots + 1) // 2, size), np.int64)

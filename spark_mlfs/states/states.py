@@ -19,6 +19,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.codec import State
 from ..blocks.dataset import check_and_name
@@ -198,7 +199,7 @@ class States:
             slices["s"] = slice(int(slots[first]) - before, int(slots[last]) - before)
         return slices
 
-    def sums_of(self, kind: str, features: np.ndarray) -> State:
+    def sums_of(self, kind: str, features: ndarray) -> State:
         """Return the sums of a kind over some features, ascending.
 
         What is not made yet is made of the range of these alone."""
@@ -242,14 +243,14 @@ class States:
             places["s"] = _slot_places(slots, other_slots, features)
         return places
 
-    def _positions(self, attribute: str, new: Sequence[str]) -> np.ndarray:
+    def _positions(self, attribute: str, new: Sequence[str]) -> ndarray:
         """Return where the features or labels of the basis, then `new` ones, are among all."""
         names = getattr(self, attribute)
         known = len(getattr(self.basis, attribute))
         return np.concatenate([np.arange(known), known + positions_of(new, names[known:])])
 
 
-def _label_pair_places(labels: np.ndarray, q: int) -> Axis:
+def _label_pair_places(labels: ndarray, q: int) -> Axis:
     """Return where the pairs of labels go, the labels being at `labels` of q."""
     a, b = np.triu_indices(len(labels), 1)
     first = np.minimum(labels[a], labels[b])
@@ -258,7 +259,7 @@ def _label_pair_places(labels: np.ndarray, q: int) -> Axis:
     return triangle(first, second - 1, q - 1), q * (q - 1) // 2
 
 
-def _slot_places(slots: np.ndarray, other_slots: np.ndarray, features: np.ndarray) -> Axis:
+def _slot_places(slots: ndarray, other_slots: ndarray, features: ndarray) -> Axis:
     """Return where the slots of features go, the features being at `features` of the others.
 
     (d + 1,) and (D + 1,) are where the slots of each feature begin, here and there."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import labelset_hashes
 from ..blocks.codec import State
@@ -28,7 +29,7 @@ RANGE = 1 << 19  # cells of CSR tables that are added up in a dense one
 RANGES = 16  # that are added up by one thread
 SHIFT = 20  # bits that words are shifted by at a time
 
-Axis = tuple[np.ndarray, int]  # where the entries of an axis go, and how long it is then
+Axis = tuple[ndarray, int]  # where the entries of an axis go, and how long it is then
 Places = dict[str, Axis]  # by the letter of the axis
 Term = tuple[Any, list[Axis | None], int]  # an array, the places of its axes, a sign
 
@@ -149,7 +150,7 @@ def _without_lowest_bits(value: Any, bits: int) -> Any:
 # ---- adding up ----
 
 
-def hashes_of(sets: sp.csr_matrix, graded: bool) -> np.ndarray:
+def hashes_of(sets: sp.csr_matrix, graded: bool) -> ndarray:
     """Return the hashes of labelsets as blocks have them, (m,)."""
     grades = sets.data if graded else None
     return labelset_hashes(sets.indices, sets.indptr, grades)
@@ -202,7 +203,7 @@ def without_empty(state: State) -> State:
         for name, value in state.items():
             if name in ("sets", "counts"):
                 out[name] = value[occurring]
-            elif isinstance(value, np.ndarray):
+            elif isinstance(value, ndarray):
                 out[name] = value[..., occurring]
             else:
                 out[name] = value[:, occurring]
@@ -232,7 +233,7 @@ def _sum(terms: Sequence[Term]) -> Any:
     return out
 
 
-def _are_in_place(positions: np.ndarray) -> bool:
+def _are_in_place(positions: ndarray) -> bool:
     return np.array_equal(positions, np.arange(len(positions)))
 
 
@@ -265,7 +266,7 @@ def _sparse_sum(
     dtype = np.int32 if sum(_largest(table) for table, _ in terms) < 1 << 31 else np.int64
     step = max(1, RANGE // max(1, shape[1]))
 
-    def of_range(first: int) -> tuple[np.ndarray, ...]:
+    def of_range(first: int) -> tuple[ndarray, ...]:
         return _dense_sum(
             terms,
             first,
@@ -303,7 +304,7 @@ def _dense_sum(
     last: int,
     width: int,
     dtype: Any,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[ndarray, ndarray, ndarray]:
     """Return entries, columns, and entries a row of the sum of the rows first..last of tables."""
     starts = np.arange(0, (last - first) * width, width, dtype=np.int32)
     places = []
@@ -320,13 +321,13 @@ def _dense_sum(
     return dense.reshape(-1)[nonzero], nonzero % width, np.count_nonzero(dense, axis=1)
 
 
-def triangle(a: Any, b: Any, size: int) -> np.ndarray:
+def triangle(a: Any, b: Any, size: int) -> ndarray:
     """Return the places of pairs a ≤ b of `size` things, given in either order.
 
     Pairs are row by row of the upper triangle."""
     first = np.minimum(a, b)
     second = np.maximum(a, b)
-    out: np.ndarray = first * size - first * (first + 1) // 2 + second
+    out: ndarray = first * size - first * (first + 1) // 2 + second
     return out
 
 
@@ -341,7 +342,7 @@ def counts_less(state: State) -> bool:
 
 
 def group_places(
-    labels: np.ndarray,
+    labels: ndarray,
     q: int,
     before: bool,
     after: bool,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.coding import Coding
 from ..blocks.dataset import Dataset
@@ -132,25 +133,25 @@ class WindowPair:
                         "same, or sparse rows, where absent is 0"
                     )
 
-    def _ends(self, side: int, attribute: str) -> np.ndarray:
+    def _ends(self, side: int, attribute: str) -> ndarray:
         """Return the least or largest values in one of the windows, 0 of features it has not."""
         positions = self.positions[side]
         ends = getattr(self.windows[side].profile, attribute)
         return np.where(positions >= 0, ends[positions], 0.0)
 
-    def coding(self, side: int, features: np.ndarray) -> Coding:
+    def coding(self, side: int, features: ndarray) -> Coding:
         """Return the codes of features, as one of the windows has them.
 
         The features of the basis are the first of all."""
         coding: Coding = self.basis.coding(features, *self.codes)
         return replace(coding, features=self.positions[side, features])
 
-    def _present(self, side: int, features: np.ndarray) -> np.ndarray:
+    def _present(self, side: int, features: ndarray) -> ndarray:
         """Return those of the features that a window has, in its order."""
-        present: np.ndarray = features[self.positions[side, features] >= 0]
+        present: ndarray = features[self.positions[side, features] >= 0]
         return present[np.argsort(self.positions[side, present], kind="stable")]
 
-    def ranges(self) -> Iterator[np.ndarray]:
+    def ranges(self) -> Iterator[ndarray]:
         """Yield the features in runs whose counts, of both windows, are within the budgets."""
         sizes = np.zeros(len(self.names), np.int64)
         for side, window in enumerate(self.windows):
@@ -161,7 +162,7 @@ class WindowPair:
         for first, last in itertools.pairwise(cuts(sizes[self.varying], limit)):
             yield self.varying[first:last]
 
-    def chunks(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, list[DenseCounts]]]:
+    def chunks(self, features: ndarray) -> Iterator[tuple[ndarray, list[DenseCounts]]]:
         """Yield some of the features and their dense counts in both windows.
 
         The features are counted once."""
@@ -190,8 +191,8 @@ class WindowPair:
     def _dense(
         self,
         side: int,
-        chunk: np.ndarray,
-        present: np.ndarray,
+        chunk: ndarray,
+        present: ndarray,
         counts: Counts | None,
         width: int,
     ) -> DenseCounts:
@@ -219,7 +220,7 @@ class WindowPair:
         return DenseCounts(table[:, :, 0], known, positive, coding.bins)
 
 
-def _fill(table: np.ndarray, counts: Counts, places: np.ndarray) -> None:
+def _fill(table: ndarray, counts: Counts, places: ndarray) -> None:
     """Write the counts of features into their rows of a table; their `places`, −1 of absent ones.
 
     Run by run of places that follow each other, so that no copy is made feature by feature."""
@@ -242,13 +243,13 @@ class DenseCounts:
     Rows of each code (F, b), those whose label is known (F, b, q or 1), those that have it; how
     many codes there are (F,)."""
 
-    rows: np.ndarray
-    known: np.ndarray
-    positive: np.ndarray
-    bins: np.ndarray
+    rows: ndarray
+    known: ndarray
+    positive: ndarray
+    bins: ndarray
 
 
-def _joined(names: list[list[str]]) -> tuple[list[str], np.ndarray]:
+def _joined(names: list[list[str]]) -> tuple[list[str], ndarray]:
     """Return the names of both, those of the first first, and where each has them, (2, U).
 
     −1 where it has not."""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.codec import State
 from ..blocks.coding import Coding
@@ -30,7 +31,7 @@ def accumulate(state: State, part: State) -> State:
     """Return `state` with a part added into it; its large arrays are not copied."""
     for name, value in part.items():
         total: Any = state.get(name)
-        wide = isinstance(total, np.ndarray) and total.dtype in (np.int64, np.float64)
+        wide = isinstance(total, ndarray) and total.dtype in (np.int64, np.float64)
         if wide and total.flags.writeable and total.dtype == value.dtype:
             np.add(total, value, out=total)
         else:
@@ -39,7 +40,7 @@ def accumulate(state: State, part: State) -> State:
 
 
 def _sum(a: Any, b: Any) -> Any:
-    if isinstance(a, np.ndarray) and a.dtype.kind == "i":
+    if isinstance(a, ndarray) and a.dtype.kind == "i":
         return np.add(a, b, dtype=np.int64)
     if sp.issparse(a) and a.dtype.kind == "i":
         largest = int(a.data.max(initial=0)) + int(b.data.max(initial=0))
@@ -58,13 +59,13 @@ def compact(state: State) -> State:
             largest = max(int(value.data.max(initial=0)), -int(value.data.min(initial=0)) - 1)
             types = (np.int8, np.int16, np.int32, np.int64)
             value = value.astype(next(t for t in types if largest <= np.iinfo(t).max))
-        elif isinstance(value, np.ndarray) and _fits_int32(value):
+        elif isinstance(value, ndarray) and _fits_int32(value):
             value = value.astype(np.int32)
         out[name] = value
     return out
 
 
-def _fits_int32(value: np.ndarray) -> bool:
+def _fits_int32(value: ndarray) -> bool:
     return bool(value.dtype == np.int64 and value.size and abs(value).max() < 2**31)
 
 
@@ -74,7 +75,7 @@ def cut(state: State, pieces: int) -> list[State]:
     Pieces merge on their own, `paste` puts them together."""
     out: list[State] = [{} for _ in range(pieces)]
     for name, value in state.items():
-        if not (isinstance(value, np.ndarray) or sp.issparse(value)):
+        if not (isinstance(value, ndarray) or sp.issparse(value)):
             for piece in out:
                 piece[name] = value
             continue
@@ -90,7 +91,7 @@ def paste(pieces: list[State]) -> State:
     for name, value in out.items():
         if sp.issparse(value):
             out[name] = sp.vstack([piece[name] for piece in pieces], format="csr")
-        elif isinstance(value, np.ndarray):
+        elif isinstance(value, ndarray):
             out[name] = np.concatenate([piece[name] for piece in pieces])
     return out
 
@@ -190,7 +191,7 @@ class FeatureShardedStatistic(Statistic):
 
     divisible = False
 
-    def edges(self, profile: Profile, size: int) -> np.ndarray:
+    def edges(self, profile: Profile, size: int) -> ndarray:
         """Return where to cut the features for pieces of about `size` bytes at most.
 
         (pieces + 1,) ascending, from 0 to v."""
@@ -200,7 +201,7 @@ class FeatureShardedStatistic(Statistic):
         """Return the most bytes that the encoded state of the features first..last takes."""
         raise NotImplementedError
 
-    def shards(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[Any], profile: Profile, edges: ndarray) -> Iterator[State]:
         """Yield the states of the blocks' rows, one range of features after the other."""
         raise NotImplementedError
 
@@ -210,7 +211,7 @@ class FeatureShardedStatistic(Statistic):
         first: int,
         last: int,
         profile: Profile,
-    ) -> np.ndarray:
+    ) -> ndarray:
         """Return the numbers of the features first..last, (k, last - first).
 
         From the complete state of this range."""
@@ -220,7 +221,7 @@ class FeatureShardedStatistic(Statistic):
         (state,) = self.shards([block], profile, np.array([0, len(profile.varying)]))
         return state
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
+    def finish(self, state: State, profile: Profile) -> ndarray:
         return self.reduce_shard(state, 0, len(profile.varying), profile)
 
     def state_bytes(self, profile: Profile) -> int:
@@ -244,7 +245,7 @@ class PerFeatureStatistic(Statistic):
         """Return whether it can be cut by ranges of these features."""
         return True
 
-    def feature_bytes(self, profile: Profile) -> np.ndarray:
+    def feature_bytes(self, profile: Profile) -> ndarray:
         """Return what the state of each feature takes at most, (v,)."""
         raise NotImplementedError
 
@@ -257,7 +258,7 @@ class PerFeatureStatistic(Statistic):
         parts: Sequence[Any],
         blocks: list[Any],
         profile: Profile,
-        edges: np.ndarray,
+        edges: ndarray,
     ) -> Iterator[list[State]]:
         """Yield the states of some statistics of this class, one range of features after the other.
 
@@ -283,7 +284,7 @@ class Reduction(Keyed):
     def worker_view(self) -> Reduction:
         return self
 
-    def __call__(self, *results: Any) -> np.ndarray:
+    def __call__(self, *results: Any) -> ndarray:
         """Return (k, features) numbers.
 
         Those of a feature depend on what the results have of it, and of all rows, alone."""
@@ -318,13 +319,13 @@ class FeatureNumbers(FeatureShardedStatistic):
     def takes_grades(self) -> bool:
         return all(part.takes_grades() for part in self.parts)
 
-    def reduced(self, results: Sequence[Any]) -> np.ndarray:
+    def reduced(self, results: Sequence[Any]) -> ndarray:
         return np.atleast_2d(self.reduction(*results))
 
-    def _sizes(self, profile: Profile) -> np.ndarray:
+    def _sizes(self, profile: Profile) -> ndarray:
         return np.sum([part.feature_bytes(profile) for part in self.parts], axis=0)
 
-    def edges(self, profile: Profile, size: int) -> np.ndarray:
+    def edges(self, profile: Profile, size: int) -> ndarray:
         return cuts(self._sizes(profile), size, self.parts[0].multiple)
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
@@ -335,7 +336,7 @@ class FeatureNumbers(FeatureShardedStatistic):
         empty = sum(part.shard_bytes(profile, 0, 0) for part in self.parts)
         return self.parts[0].multiple * int(self._sizes(profile).max(initial=0)) + empty
 
-    def shards(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[Any], profile: Profile, edges: ndarray) -> Iterator[State]:
         for states in self.parts[0].shards(self.parts, blocks, profile, edges):
             yield self._joined(states)
 
@@ -366,13 +367,13 @@ class FeatureNumbers(FeatureShardedStatistic):
         first: int,
         last: int,
         profile: Profile,
-    ) -> np.ndarray:
+    ) -> ndarray:
         pairs = zip(self.parts, self._by_part(state), strict=True)
         results = [part.finish_shard(shard, first, last, profile) for part, shard in pairs]
         return self.reduced(results)
 
 
-def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:
+def cuts(sizes: ndarray, size: int, multiple: int = 1) -> ndarray:
     """Return where to cut things of these `sizes`, in order, into runs of about `size`.
 
     (pieces + 1,), at multiples of `multiple`."""

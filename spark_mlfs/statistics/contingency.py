@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
@@ -39,7 +40,7 @@ from .base import PerFeatureStatistic
 from .targets import Target, groups_of
 
 CHUNK_BYTES = 32 << 20
-Grouping = tuple[np.ndarray, np.ndarray, Target]  # rows, the groups that they are in, of a target
+Grouping = tuple[ndarray, ndarray, Target]  # rows, the groups that they are in, of a target
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Counts:
     group. Of the range first..last of the features where `last` is given, of all otherwise."""
 
     coding: Coding
-    totals: np.ndarray
+    totals: ndarray
     table: Matrix
     first: int = 0
     last: int = None  # type: ignore[assignment]  # then all: __post_init__ sets how many
@@ -67,7 +68,7 @@ class Counts:
         return self.last - self.first
 
     @property
-    def _starts(self) -> np.ndarray:
+    def _starts(self) -> ndarray:
         """Where the slots of each of these features begin in a sparse table, (count + 1,)."""
         offsets = self.coding.offsets[self.first : self.last + 1]
         return offsets - offsets[0]
@@ -91,7 +92,7 @@ class Counts:
         table.sort_indices()
         return LinkCells(table, self._starts)
 
-    def dense(self, first: int, last: int) -> np.ndarray:
+    def dense(self, first: int, last: int) -> ndarray:
         """Return the counts of the features first..last, (last - first, width, size) int64."""
         if not sp.issparse(self.table):
             return self.table[first - self.first : last - self.first]
@@ -162,7 +163,7 @@ class Counts:
             rows,
         )
 
-    def chunks(self, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
+    def chunks(self, copies: int) -> Iterator[tuple[slice, ndarray]]:
         """Yield (place among these features, dense counts) of some MB each.
 
         `copies`: how many times larger the caller makes them."""
@@ -172,7 +173,7 @@ class Counts:
             last = min(self.count, first + step)
             yield slice(first, last), self.dense(self.first + first, self.first + last)
 
-    def codes(self) -> np.ndarray:
+    def codes(self) -> ndarray:
         """Return the rows of each code in group 0, (v, width)."""
         if not sp.issparse(self.table):
             return self.table[:, :, 0]
@@ -186,7 +187,7 @@ class Counts:
         )
         return group.dense(self.first, self.last)[:, :, 0]
 
-    def commonest(self) -> np.ndarray:
+    def commonest(self) -> ndarray:
         """Return the commonest code of each feature, (v,), the smallest of a tie.
 
         Over group 0; of sparse counts, whose groups may be classes, over all groups."""
@@ -279,7 +280,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
     def state_bytes(self, profile: Profile) -> int:
         return table_bytes(self.coding, self.target, profile) + envelope(4)
 
-    def feature_bytes(self, profile: Profile) -> np.ndarray:
+    def feature_bytes(self, profile: Profile) -> ndarray:
         coding = self.coding
         if not coding.sparse:
             dense_bytes = coding.width * self.target.size * 8
@@ -310,7 +311,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         parts: Sequence[TwoWay],
         blocks: list[CodedBlock],
         profile: Profile,
-        edges: np.ndarray,
+        edges: ndarray,
     ) -> Iterator[list[State]]:
         mass = None
         if profile.weighted:
@@ -366,8 +367,8 @@ def range_tables(
     blocks: list[CodedBlock],
     coding: Coding,
     groupings: list[Grouping],
-    edges: np.ndarray,
-    mass: np.ndarray | None,
+    edges: ndarray,
+    mass: ndarray | None,
 ) -> Iterator[list[Matrix]]:
     """Yield the tables of the groupings, range by range of the features.
 
@@ -395,7 +396,7 @@ def _dense_tables(
     coding: Coding,
     groupings: list[Grouping],
     ranges: Iterable[tuple[int, int]],
-    mass: np.ndarray | None,
+    mass: ndarray | None,
 ) -> Iterator[list[Matrix]]:
     codes = blocks[0].codes
     if len(blocks) > 1:
@@ -421,7 +422,7 @@ def _sparse_tables(
     coding: Coding,
     groupings: list[Grouping],
     ranges: Iterable[tuple[int, int]],
-    mass: np.ndarray | None,
+    mass: ndarray | None,
 ) -> Iterator[list[Matrix]]:
     n = sum(block.n for block in blocks)
     columns = slotwise([block.onehot for block in blocks])

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -33,7 +34,7 @@ MANY_GRADED = 1 << 27  # rows, from which sums with grades take a further word, 
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
 
 
-def centre_of_labels(profile: Profile) -> np.ndarray:
+def centre_of_labels(profile: Profile) -> ndarray:
     """Return the provisional centre of the labels, (q,).
 
     That is their share among the rows, or their mean grade, by weight."""
@@ -75,7 +76,7 @@ def sums_of(
     profile: Profile,
     prefix: str,
     q: int,
-) -> dict[str, np.ndarray]:
+) -> dict[str, ndarray]:
     """Return n, sum_x, sum_y, xx, xy, yy of a group of rows.
 
     Of the features about their provisional centre and `q` columns of labels as they are."""
@@ -90,9 +91,7 @@ def sums_of(
     return {name: value * profile.weight_unit for name, value in sums.items()}
 
 
-def about_centres(
-    sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray
-) -> GramStatistics:
+def about_centres(sums: dict[str, ndarray], profile: Profile, centre: ndarray) -> GramStatistics:
     """Return sums n, sum_x, sum_y, xx, xy, yy as the solvers take them, labels about `centre`.
 
     Of shifted features and of labels as they are."""
@@ -139,7 +138,7 @@ class Gram(ExactSums):
         """``"identified"`` where rows are grouped by id."""
         return "rows" if self.blocks == 1 else "identified"
 
-    def groups_of(self, block: Block, profile: Profile) -> np.ndarray:
+    def groups_of(self, block: Block, profile: Profile) -> ndarray:
         """Return the group of each row, (n,)."""
         return group_of(block.ids) * self.blocks // GROUPS
 
@@ -174,14 +173,14 @@ class Gram(ExactSums):
 
     def _quantised(
         self, parts: Iterator[Block], profile: Profile
-    ) -> Iterator[tuple[exact.Quantised, sp.csr_matrix, np.ndarray | None]]:
+    ) -> Iterator[tuple[exact.Quantised, sp.csr_matrix, ndarray | None]]:
         """Yield the parts as `exact.second_moments` takes them.
 
         Arrays are overwritten by the next."""
         v = profile.varying
         centre = provisional_centre(profile)
         unit = unit_of(profile)
-        room: list[np.ndarray] = []  # two slices, which all parts use
+        room: list[ndarray] = []  # two slices, which all parts use
         for part in parts:
             mass = part.masses(profile)
             if mass is None and _heavy(profile):
@@ -252,8 +251,8 @@ class FoldGrams(Gram):
     labels. State: 8·F·(2v² + 2vq + 2q) bytes."""
 
     blocks: int = 5
-    sizes: np.ndarray | None = None
-    features: np.ndarray | None = None
+    sizes: ndarray | None = None
+    features: ndarray | None = None
     layout = "rows"
     across = False
 
@@ -261,7 +260,7 @@ class FoldGrams(Gram):
         """Return the profile of the features it is about."""
         return profile if self.features is None else profile.only(profile.varying[self.features])
 
-    def groups_of(self, block: Block, profile: Profile) -> np.ndarray:
+    def groups_of(self, block: Block, profile: Profile) -> ndarray:
         return fold_of(block, self.blocks, profile)
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
@@ -300,18 +299,18 @@ class FoldedLabels(Target):
     def size(self) -> int:
         return self.folds * (1 + self.q)
 
-    def groups(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block) -> tuple[ndarray, ndarray]:
         rows, groups = Labels(self.q, only_known=True).groups(block)
         folds = fold_of(block, self.folds, self.profile)
         return rows, folds[rows] * (1 + self.q) + groups
 
-    def grade_units(self, block: Block) -> np.ndarray:
+    def grade_units(self, block: Block) -> ndarray:
         return Labels(self.q, only_known=True).grade_units(block)
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         return 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
 
-    def totals(self, profile: Profile) -> np.ndarray:
+    def totals(self, profile: Profile) -> ndarray:
         return np.zeros(self.size, np.int64)  # nothing reads them
 
 
@@ -326,11 +325,11 @@ class SingleFeatureObjective(Reduction):
     `weights` (q,) of the labels."""
 
     base: FoldSums
-    weights: np.ndarray
+    weights: ndarray
     penalty: float
     unit: float
 
-    def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
+    def __call__(self, moments: Moments | PairMoments) -> ndarray:
         if isinstance(moments, PairMoments):
             return self._of_stored(moments)
         q = len(self.weights)
@@ -352,7 +351,7 @@ class SingleFeatureObjective(Reduction):
     def _num_folds(self) -> int:
         return self.base.folds[-1] + 1
 
-    def _of_stored(self, moments: PairMoments) -> np.ndarray:
+    def _of_stored(self, moments: PairMoments) -> ndarray:
         q = len(self.weights)
         fold, group = np.divmod(moments.group, 1 + q)
         of_label = group > 0
@@ -370,11 +369,11 @@ class SingleFeatureObjective(Reduction):
 
     def _scores(
         self,
-        total: np.ndarray,
-        square: np.ndarray,
-        pairs: np.ndarray,
-        by_pair: np.ndarray,
-    ) -> np.ndarray:
+        total: ndarray,
+        square: ndarray,
+        pairs: ndarray,
+        by_pair: ndarray,
+    ) -> ndarray:
         """Return J of features from sums by fold: of all rows, and of `pairs` with a label."""
         total = self._in_rows(total)
         square = self._in_rows(square)
@@ -389,11 +388,11 @@ class SingleFeatureObjective(Reduction):
             by_pair,
         )
 
-    def _in_rows(self, sums: np.ndarray) -> np.ndarray:
+    def _in_rows(self, sums: ndarray) -> ndarray:
         return sums.take(self.base.folds, axis=1) * self.unit
 
 
-def _distinct(keys: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+def _distinct(keys: ndarray, size: int) -> tuple[ndarray, ndarray]:
     """Return the distinct keys, all below `size`, ascending, and where each of the keys is."""
     if size < 32 * len(keys):
         present = np.zeros(size, bool)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
@@ -33,7 +34,7 @@ MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int6
 MOST_VALUES = 1024  # distinct joint values of a family that are counted
 
 
-def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> np.ndarray:
+def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> ndarray:
     """Return a number for each row's joint code of the selected features, (n,).
 
     Equal codes have equal numbers, within the block."""
@@ -79,7 +80,7 @@ class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
         packing = (coding.width, coding.per_byte, len(coding.features))
         return {"sums": dense_cell_information(part.codes, *packing, pairs, self.logs)}
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
+    def finish(self, state: State, profile: Profile) -> ndarray:
         return self.logs.nats(state["sums"])
 
     def state_bytes(self, profile: Profile) -> int:
@@ -103,7 +104,7 @@ class JointCells(Target, asked_once=True):
     def size(self) -> int:
         return self.cells * self.target.size
 
-    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: CodedBlock) -> tuple[ndarray, ndarray]:
         rows, groups = groups_of(block, self.target)
         return rows, cells_of(block, self.coding, self.selected)[rows] * self.target.size + groups
 
@@ -131,7 +132,7 @@ class InformationInCells(Reduction):
     cells: JointCells
     logs: CountLogs
 
-    def __call__(self, counts: Counts) -> np.ndarray:
+    def __call__(self, counts: Counts) -> ndarray:
         shape = (counts.coding.width, self.cells.cells, self.cells.target.size)
         out = np.empty(counts.count, np.int64)
         for place, table in counts.chunks(4):
@@ -139,7 +140,7 @@ class InformationInCells(Reduction):
         of_target = self._negative_entropy(counts.totals.reshape(1, 1, *shape[1:]))
         return self.logs.nats(out - of_target)
 
-    def _negative_entropy(self, counts: np.ndarray) -> np.ndarray:
+    def _negative_entropy(self, counts: ndarray) -> ndarray:
         """Return −n·H(target | code, cell), summed over codes and cells, of each feature."""
         logs = self.logs
         if isinstance(self.cells.target, Classes):
@@ -179,7 +180,7 @@ class JointCounts(Statistic, divisible=False, weighted=True):
                 out[f"{i} table"] = cells.astype(np.int64).reshape(len(values), size)
         return out
 
-    def _hashes(self, block: CodedBlock) -> Iterator[np.ndarray]:
+    def _hashes(self, block: CodedBlock) -> Iterator[ndarray]:
         """Yield the joint values of each family, (n,) uint64: the sums of its codes' hashes."""
         stored = None if block.onehot is None else block.onehot.tocsc()
         with np.errstate(over="ignore"):
@@ -195,10 +196,10 @@ class JointCounts(Statistic, divisible=False, weighted=True):
 
     def _add_stored(
         self,
-        out: np.ndarray,
+        out: ndarray,
         stored: sp.csc_matrix,
         f: int,
-        hash_of_code: np.ndarray,
+        hash_of_code: ndarray,
     ) -> None:
         """Add the hashes of a feature's codes to the rows that store them."""
         codes = np.delete(np.arange(self.coding.bins[f]), self.coding.zero[f])
@@ -223,11 +224,11 @@ class JointCounts(Statistic, divisible=False, weighted=True):
                 out[f"{i} table"] = table
         return out
 
-    def finish(self, state: State, profile: Profile) -> list[np.ndarray | None]:
+    def finish(self, state: State, profile: Profile) -> list[ndarray | None]:
         tables = (state[f"{i} table"] for i in range(len(self.families)))
         return [None if table is None else table.astype(np.int64) for table in tables]
 
-    def bytes_of(self, profile: Profile) -> np.ndarray:
+    def bytes_of(self, profile: Profile) -> ndarray:
         """Return what each family takes of a state at most, (families,)."""
         bins = self.coding.bins.astype(float)
         values = [float(np.prod(bins[list(family)])) for family in self.families]

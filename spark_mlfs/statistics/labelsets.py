@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -27,11 +28,11 @@ class Labelsets:
     `hashes` (m,) sorted uint64, `counts` (m,) rows or their units of weight, and their labels as
     CSR; `grades` those of the labels in units of 2⁻¹⁵, where they distinguish labelsets."""
 
-    hashes: np.ndarray
-    counts: np.ndarray
-    indptr: np.ndarray
-    indices: np.ndarray
-    grades: np.ndarray | None = None
+    hashes: ndarray
+    counts: ndarray
+    indptr: ndarray
+    indices: ndarray
+    grades: ndarray | None = None
 
     def matrix(self, q: int) -> sp.csr_matrix:
         """Return the labels as CSR of 0 and 1, or of the grades, (m, q)."""
@@ -55,7 +56,7 @@ class LabelsetCounts(
     def takes_grades(self) -> bool:
         return self.by != "labels"
 
-    def hashes(self, block: Block) -> np.ndarray:
+    def hashes(self, block: Block) -> ndarray:
         return block.grades_hash if self.by == "grades" else block.labelset_hash
 
     def partial(self, block: Block, profile: Profile) -> State:

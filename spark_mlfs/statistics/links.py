@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.coding import Coding
 from ..errors import DataError
@@ -55,13 +56,13 @@ class LinkInformation(Reduction):
     def worker_view(self) -> LinkInformation:
         return replace(self, threads=1)
 
-    def __call__(self, two_way: Counts, *crossed: Counts) -> np.ndarray:
+    def __call__(self, two_way: Counts, *crossed: Counts) -> ndarray:
         labels = self.target if isinstance(self.target, Labels) else None
         plain = isinstance(self.target, Classes) if labels is None else labels.plain
         stored = two_way.coding.sparse and plain
         information = stored_linked_information if stored else linked_information  # the same bits
 
-        def numbers(counts: Counts) -> np.ndarray:
+        def numbers(counts: Counts) -> ndarray:
             return information(self.logs, self.target, counts, two_way)
 
         threads = min(len(crossed), self.threads)
@@ -78,7 +79,7 @@ def linked_information(
     target: Target,
     counts: Counts,
     two_way: Counts,
-) -> np.ndarray:
+) -> ndarray:
     """Return the two rows of `LinkInformation` for one s, (2, counts.count).
 
     `counts` are N(f = v, s = w, group), w not the commonest code of s."""
@@ -114,7 +115,7 @@ def stored_linked_information(
     target: Target,
     counts: Counts,
     two_way: Counts,
-) -> np.ndarray:
+) -> ndarray:
     """Return `linked_information` of sparse counts, to the bit; nothing is made dense.
 
     Over classes, or labels that are all known."""
@@ -153,7 +154,7 @@ def stored_linked_information(
     return np.stack([logs.nats(conditional, divisor), logs.nats(pair, n)])
 
 
-def _by_code(counts: Counts, size: int) -> tuple[list[sp.csr_matrix], list[np.ndarray]]:
+def _by_code(counts: Counts, size: int) -> tuple[list[sp.csr_matrix], list[ndarray]]:
     """Return the tables slot by slot, and the groups' totals, for each code of s but one."""
     table = counts.by_slot
     if counts.size == size:
@@ -165,16 +166,16 @@ def _by_code(counts: Counts, size: int) -> tuple[list[sp.csr_matrix], list[np.nd
 def _pair_information(
     logs: info.CountLogs,
     counts: Counts,
-    slot_rows: list[np.ndarray],
+    slot_rows: list[ndarray],
     sizes: list[int],
-) -> np.ndarray:
+) -> ndarray:
     """Return n·I(f; s) of each feature as the logs have it.
 
     From the rows of each slot with each code of s, and the rows with each code of s."""
     offsets = counts.coding.offsets
     starts = offsets[counts.first : counts.last] - offsets[counts.first]
 
-    def terms(rows: np.ndarray, n: int) -> np.ndarray:
+    def terms(rows: ndarray, n: int) -> ndarray:
         """Return Σ_v N_v ln N_v over codes v; that of 0 has what the slots leave of n."""
         of_zero = n - np.add.reduceat(rows, starts)
         return np.add.reduceat(logs(rows), starts) + logs(of_zero)
@@ -211,7 +212,7 @@ class LabelPairInformation(Reduction):
     terms: int
     correction: str
 
-    def __call__(self, both: Counts, single: Counts) -> np.ndarray:
+    def __call__(self, both: Counts, single: Counts) -> ndarray:
         n = int(single.totals[0])
         if not n:
             raise DataError(

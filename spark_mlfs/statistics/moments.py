@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block, concatenate
 from ..blocks.codec import State, envelope
@@ -35,14 +36,14 @@ DIGITS = 16
 HALF_WORD = (1 << WORD // 2) - 1
 
 
-def provisional_centre(profile: Profile) -> np.ndarray:
+def provisional_centre(profile: Profile) -> ndarray:
     """Return the shift of the varying features, (v,): zeros stay zero where a feature has them."""
     low = profile.low[profile.varying]
     high = profile.high[profile.varying]
     return np.where((low <= 0) & (high >= 0), 0.0, low + (high - low) / 2)
 
 
-def unit_of(profile: Profile) -> np.ndarray:
+def unit_of(profile: Profile) -> ndarray:
     """Return what the shifted features are quantised by, (v,)."""
     v = profile.varying
     return exact.units(profile.low[v], profile.high[v], provisional_centre(profile))
@@ -128,10 +129,10 @@ class Moments:
 
     `count` (g,), `total` (g, v) Σ(x − c), `square` (g, v) Σ(x − c)², c = `centre` (v,)."""
 
-    centre: np.ndarray
-    count: np.ndarray
-    total: np.ndarray
-    square: np.ndarray
+    centre: ndarray
+    count: ndarray
+    total: ndarray
+    square: ndarray
 
 
 def thin(profile: Profile) -> bool:
@@ -211,10 +212,10 @@ class GroupMoments(
             mass=mass,
         )
 
-    def _times(self, block: Block, rows: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+    def _times(self, block: Block, rows: ndarray, mass: ndarray | None) -> ndarray:
         """Return how often each of the `rows` of the groups counts: by its grade, and its mass."""
         assert hasattr(self.target, "grade_units")
-        units: np.ndarray = self.target.grade_units(block)
+        units: ndarray = self.target.grade_units(block)
         return units if mass is None else units * mass[rows]
 
     def merge(self, left: State, right: State) -> State:
@@ -245,7 +246,7 @@ class GroupMoments(
         """How many groups are stored: of labels all but that of all rows."""
         return self.target.size - isinstance(self.target, Labels)
 
-    def _cell_bytes(self, profile: Profile) -> np.ndarray:
+    def _cell_bytes(self, profile: Profile) -> ndarray:
         """Return what the cells of each feature take at most, (v,)."""
         groups_a_row, _ = self.target.bounds(profile)
         if one_slice(profile):
@@ -257,7 +258,7 @@ class GroupMoments(
         stored = profile.stored[profile.varying] * groups_a_row
         return 12 * arrays * np.minimum(self._num_stored_groups, stored)
 
-    def feature_bytes(self, profile: Profile) -> np.ndarray:
+    def feature_bytes(self, profile: Profile) -> ndarray:
         return self._cell_bytes(profile) + 100
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
@@ -269,7 +270,7 @@ class GroupMoments(
         parts: Sequence[GroupMoments],
         blocks: list[Block],
         profile: Profile,
-        edges: np.ndarray,
+        edges: ndarray,
     ) -> Iterator[list[State]]:
         (statistic,) = parts
         block = concatenate(blocks)
@@ -311,7 +312,7 @@ class GroupMoments(
         last: int,
         member: sp.csr_matrix,
         profile: Profile,
-        mass: np.ndarray | None,
+        mass: ndarray | None,
     ) -> State:
         """Return the state of the features first..last, from quantised values feature by feature.
 
@@ -321,7 +322,7 @@ class GroupMoments(
         indices = coarse.indices[stored]
         n = member.shape[0]
 
-        def product(values: np.ndarray, by: sp.csr_matrix) -> sp.csr_matrix:
+        def product(values: ndarray, by: sp.csr_matrix) -> sp.csr_matrix:
             rows = sp.csr_matrix((values, indices, indptr), shape=(last - first, n))
             return (rows @ by).tocsc().tocsr()  # twice turned: in order
 
@@ -405,7 +406,7 @@ class GroupMoments(
         )
 
 
-def _row_of_cells(matrix: sp.csr_matrix) -> np.ndarray:
+def _row_of_cells(matrix: sp.csr_matrix) -> ndarray:
     """Return the row of each stored cell."""
     return np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
 
@@ -428,7 +429,7 @@ def _aligned(state: State, cells: sp.csr_matrix) -> State:
 
 
 def _two_words(
-    values: np.ndarray, by: sp.csr_matrix, product: Callable[..., sp.csr_matrix]
+    values: ndarray, by: sp.csr_matrix, product: Callable[..., sp.csr_matrix]
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """Return the 40 bits below and what is above them of `product`(values, by).
 
@@ -494,12 +495,12 @@ class KnownRows(Statistic, layout="rows", divisible=False, weighted=True, graded
         return 8 * (1 + profile.q + 2 * profile.d) + envelope(4)
 
 
-def _as_floats(ends: Any) -> np.ndarray:
+def _as_floats(ends: Any) -> ndarray:
     ends = ends.toarray().ravel() if sp.issparse(ends) else ends
     return np.asarray(ends.astype(np.float64))
 
 
-def known_range(engine: Runner) -> tuple[np.ndarray, np.ndarray]:
+def known_range(engine: Runner) -> tuple[ndarray, ndarray]:
     """Return minimum and maximum of the features over fully labelled rows, (v,) each.
 
     A scan, where some labels are unknown."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -44,12 +45,12 @@ class Geometry:
     rows' labelset codes; `positions` those of `varying` among the engine's features (None: all);
     `centre` is taken off sparse rows, too: 0 but for features that store every row."""
 
-    varying: np.ndarray
-    offset: np.ndarray
-    scale: np.ndarray
-    hashes: np.ndarray | None = None
-    positions: np.ndarray | None = None
-    centre: np.ndarray | None = None
+    varying: ndarray
+    offset: ndarray
+    scale: ndarray
+    hashes: ndarray | None = None
+    positions: ndarray | None = None
+    centre: ndarray | None = None
 
     def points(self, block: Block) -> Rows:
         """Return the rows of a block, all of whose labels are known, ready for distances."""
@@ -84,7 +85,7 @@ class Geometry:
         """Return the points of the rows, run by run."""
         return map(self.points, self.parts(block))
 
-    def reach(self, profile: Profile) -> np.ndarray:
+    def reach(self, profile: Profile) -> ndarray:
         """Return powers of two that no coordinate of a point exceeds in size, (v,).
 
         Of a dense block or a sparse one."""
@@ -159,7 +160,7 @@ class Queries:
         """Return the bounds that spare pairs of sparse rows, if they pay."""
         return self._ready[0]
 
-    def places(self, ids: np.ndarray) -> np.ndarray:
+    def places(self, ids: ndarray) -> ndarray:
         """Return where the rows with these ids are."""
         order = np.argsort(self.block.ids)
         return order[np.searchsorted(self.block.ids[order], ids)]
@@ -258,7 +259,7 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
             for name, value in nearest.state().items()
         }
 
-    def _batches(self) -> Iterator[tuple[Rows, np.ndarray]]:
+    def _batches(self) -> Iterator[tuple[Rows, ndarray]]:
         """Yield the queries in batches, and where they are."""
         first = 0
         for batch in self.queries.batches():
@@ -304,10 +305,10 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
     def _update(
         self,
         batch: Rows,
-        positions: np.ndarray,
+        positions: ndarray,
         reference: Reference,
         best: list[Nearest],
-        others: np.ndarray | None,
+        others: ndarray | None,
     ) -> None:
         """Let queries at `positions` take in the rows of a reference.
 
@@ -378,7 +379,7 @@ class RowsById(SampledRows):
 
     State: the rows."""
 
-    ids: np.ndarray = field(kw_only=True)
+    ids: ndarray = field(kw_only=True)
 
     def partial(self, block: Block, profile: Profile) -> State:
         places = np.searchsorted(self.ids, block.ids)
@@ -387,7 +388,7 @@ class RowsById(SampledRows):
         return self.pack(block.take(np.flatnonzero(listed)))
 
 
-def rows_by_id(engine: Runner, ids: np.ndarray) -> Block:
+def rows_by_id(engine: Runner, ids: ndarray) -> Block:
     """Return the rows with these ids, each once, in the order of their ids."""
     ids = np.unique(ids)
     return engine.run(RowsById(len(ids), ids=ids), keep=False)[0]
@@ -415,7 +416,7 @@ class EdgeDifferences(ExactSums, layout="identified", graded=True):
     sums of the quantised x_i and inner sums. State: 16·v² bytes."""
 
     wave: Block
-    ids: np.ndarray  # of the rows of S, sorted
+    ids: ndarray  # of the rows of S, sorted
     columns: sp.csr_matrix  # S[:, wave]
 
     def sums(self, rows: Block, profile: Profile) -> State:
@@ -436,7 +437,7 @@ class EdgeDifferences(ExactSums, layout="identified", graded=True):
         degree = np.asarray(abs(self.columns).sum(axis=1)).ravel()
         return float(exact.power_above(2.1 * degree.max(initial=0.0)))
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
+    def finish(self, state: State, profile: Profile) -> ndarray:
         unit = unit_of(profile)
         return exact.product_of(state, unit, self._reach() * unit)
 
@@ -450,7 +451,7 @@ def quadratic_form(
     block: Block,
     geometry: Geometry,
     S: sp.csr_matrix,
-) -> np.ndarray:
+) -> ndarray:
     """Return X'LX, (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block`.
 
     These are all rows, in the order of their ids: Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2, in

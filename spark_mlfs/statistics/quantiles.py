@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -22,7 +23,7 @@ from .base import Statistic
 PARTS = 64
 
 
-def interpolate(low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndarray:
+def interpolate(low: ndarray, high: ndarray, share: ndarray) -> ndarray:
     """Interpolate between two order statistics as NumPy does.
 
     Operation by operation, so that the bits agree."""
@@ -30,7 +31,7 @@ def interpolate(low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndar
     return np.where(share >= 0.5, high - step * (1 - share), low + step * share)
 
 
-def _ranks(n: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ranks(n: int, shares: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     """Return the ranks of the two order statistics that a quantile lies between.
 
     And how far it is from the lower one to the upper."""
@@ -39,7 +40,7 @@ def _ranks(n: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return low, np.minimum(low + 1, n - 1), rank - low
 
 
-def exact_quantiles(x: Matrix, features: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def exact_quantiles(x: Matrix, features: ndarray, shares: ndarray) -> ndarray:
     """Return quantiles of the columns of a matrix in memory, (len(features), len(shares))."""
     low, high, fraction = _ranks(x.shape[0], shares)
     out = np.empty((len(features), len(shares)))
@@ -57,14 +58,14 @@ def exact_quantiles(x: Matrix, features: np.ndarray, shares: np.ndarray) -> np.n
     return out
 
 
-def to_key(values: np.ndarray) -> np.ndarray:
+def to_key(values: ndarray) -> ndarray:
     """Return doubles as uint64 of the same order; -0.0 counts as 0.0."""
     bits = (np.asarray(values, np.float64) + 0.0).view(np.uint64)
     sign = np.uint64(1) << np.uint64(63)
     return np.where(bits & sign, ~bits, bits | sign)
 
 
-def from_key(keys: np.ndarray) -> np.ndarray:
+def from_key(keys: ndarray) -> ndarray:
     """Return the inverse of `to_key`."""
     sign = np.uint64(1) << np.uint64(63)
     return np.where(keys & sign, keys & ~sign, ~keys).view(np.float64)
@@ -76,7 +77,7 @@ class CountsBelow(Statistic, layout="rows", graded=True):
 
     `edges` are ordered keys."""
 
-    edges: np.ndarray
+    edges: ndarray
     step: int
 
     def partial(self, block: Block, profile: Profile) -> State:
@@ -94,7 +95,7 @@ class CountsBelow(Statistic, layout="rows", graded=True):
             counts[index] += unstored * (zero < self.edges[index])
         return {"counts": counts}
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
+    def finish(self, state: State, profile: Profile) -> ndarray:
         return state["counts"]
 
     def state_bytes(self, profile: Profile) -> int:
@@ -102,8 +103,8 @@ class CountsBelow(Statistic, layout="rows", graded=True):
 
 
 def bracketed_quantiles(
-    profile: Profile, shares: np.ndarray, count: Callable[[CountsBelow], np.ndarray]
-) -> np.ndarray:
+    profile: Profile, shares: ndarray, count: Callable[[CountsBelow], ndarray]
+) -> ndarray:
     """Return quantiles of the varying features, (v, len(shares)).
 
     Each order statistic is in a bracket [low, high] of keys that `count`, the result of a scan,
@@ -130,7 +131,7 @@ def bracketed_quantiles(
     return interpolate(lower, upper, fraction)
 
 
-def _cuts(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _cuts(low: ndarray, high: ndarray) -> ndarray:
     """Return cutting keys in order, (v, ranks · (PARTS - 1)).
 
     They are low + width·j / PARTS, in integers that cannot overflow."""

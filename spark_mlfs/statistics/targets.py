@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.coding import CodedBlock, Coding
@@ -49,7 +50,7 @@ def _identity(value: Any, wholly: bool) -> Hashable:
         return _by_fields(value, True) if wholly else value.key()
     if isinstance(value, tuple | list):
         return tuple(_identity(item, wholly) for item in value)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ndarray):
         return value.tobytes()
     if hasattr(value, "key"):
         return value.key
@@ -70,7 +71,7 @@ class Target(Keyed):
         """Whether group 0 is all rows."""
         return False
 
-    def groups(self, block: Any) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Any) -> tuple[ndarray, ndarray]:
         """Return (rows, groups) of equal length: which row of the block is in which group."""
         raise NotImplementedError
 
@@ -84,7 +85,7 @@ class Target(Keyed):
         """Return how many rows are in any group at most."""
         return profile.n
 
-    def totals(self, profile: Profile) -> np.ndarray | None:
+    def totals(self, profile: Profile) -> ndarray | None:
         """Return the rows of each group, (size,), or their units of weight; None: to be counted."""
         return None
 
@@ -96,13 +97,13 @@ class Everything(Target):
     size = 1
     has_everyone = True
 
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block | CodedBlock) -> tuple[ndarray, ndarray]:
         return np.arange(block.n), np.zeros(block.n, np.int64)
 
-    def grade_units(self, block: Block) -> np.ndarray:
+    def grade_units(self, block: Block) -> ndarray:
         return np.full(block.n, ONE)
 
-    def totals(self, profile: Profile) -> np.ndarray:
+    def totals(self, profile: Profile) -> ndarray:
         return np.array([profile.total])
 
 
@@ -129,7 +130,7 @@ class Labels(Target):
     def key(self) -> Hashable:
         return "labels", self.only_known
 
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block | CodedBlock) -> tuple[ndarray, ndarray]:
         rows = [np.arange(block.n), block.label_rows()]
         groups = [np.zeros(block.n, np.int64), 1 + block.label_indices.astype(np.int64)]
         if self.only_known and block.complete is not None:
@@ -145,7 +146,7 @@ class Labels(Target):
             groups += [group_of_label[unknown_labels], np.tile(watched, len(unlabelled))]
         return np.concatenate(rows), np.concatenate(groups)
 
-    def grade_units(self, block: Block) -> np.ndarray:
+    def grade_units(self, block: Block) -> ndarray:
         """Return how much each row of `groups` is of its group, (k,) int64, in units of 2⁻¹⁵.
 
         That is its grade of a label, else all of it."""
@@ -169,7 +170,7 @@ class Labels(Target):
     def has_everyone(self) -> bool:
         return not self.only_known
 
-    def totals(self, profile: Profile) -> np.ndarray | None:
+    def totals(self, profile: Profile) -> ndarray | None:
         if self.only_known:
             return None
         unknown = profile.unknown_total[list(self.watch)]
@@ -182,7 +183,7 @@ class Labels(Target):
         So they may where labels are all known, weigh the same, and are right."""
         return not self.watch and self.weights is None and self.noise is None
 
-    def denoised_counts(self, counts: np.ndarray) -> np.ndarray:
+    def denoised_counts(self, counts: ndarray) -> ndarray:
         """Return the counts (…, size) of labels without noise, in units of 2^−`NOISE_BITS` rows.
 
         Of n rows of a cell in which a label is known E(reported) = fp·(n − p) + (1 − fn)·p, so that
@@ -199,13 +200,13 @@ class Labels(Target):
         out[..., labels] = np.clip(units, 0, known << NOISE_BITS)
         return out
 
-    def summed(self, values: np.ndarray) -> np.ndarray:
+    def summed(self, values: ndarray) -> ndarray:
         """Return Σ over the labels, the last axis of `values`, of weight times value."""
         if self.weights is not None:
             values = values * np.array(self.weights)
         return values.sum(axis=-1)
 
-    def unknown(self, counts: np.ndarray) -> np.ndarray | None:
+    def unknown(self, counts: ndarray) -> ndarray | None:
         """Return the counts of unknown labels by label, (…, q); None where all are known."""
         if not self.watch:
             return None
@@ -221,14 +222,14 @@ class Classes(Target):
     `hashes` (m,) sorted, `counts` (m,) the rows of each, or their units of weight. Other rows, and
     rows with an unknown label, are in no group."""
 
-    hashes: np.ndarray
-    counts: np.ndarray
+    hashes: ndarray
+    counts: ndarray
 
     @property
     def size(self) -> int:
         return len(self.hashes)
 
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block | CodedBlock) -> tuple[ndarray, ndarray]:
         code = np.minimum(np.searchsorted(self.hashes, block.labelset_hash), len(self.hashes) - 1)
         has_class = self.hashes[code] == block.labelset_hash
         if block.complete is not None:
@@ -236,7 +237,7 @@ class Classes(Target):
         rows = np.flatnonzero(has_class)
         return rows, code[rows]
 
-    def totals(self, profile: Profile) -> np.ndarray:
+    def totals(self, profile: Profile) -> ndarray:
         return self.counts.astype(np.int64)
 
 
@@ -253,11 +254,11 @@ class LabelPairs(Target, asked_once=True):
         return len(self.labels) * (len(self.labels) - 1) // 2
 
     @cached_property
-    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+    def pairs(self) -> tuple[ndarray, ndarray]:
         """Positions in `labels` of the pairs' first and second labels, as the groups stand."""
         return np.triu_indices(len(self.labels), 1)
 
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block | CodedBlock) -> tuple[ndarray, ndarray]:
         count = len(self.labels)
         position_of_label = _positions(self.labels, block)
         position_of_label[list(self.labels)] = np.arange(count)
@@ -301,13 +302,13 @@ class SomeLabels(Target, asked_once=True):
     def size(self) -> int:
         return 1 + len(self.labels)
 
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block | CodedBlock) -> tuple[ndarray, ndarray]:
         rows, groups = groups_of(block, self._all_labels)
         places = self._places(block)[groups]
         listed = places >= 0
         return rows[listed], places[listed]
 
-    def grade_units(self, block: Block) -> np.ndarray:
+    def grade_units(self, block: Block) -> ndarray:
         _, groups = groups_of(block, self._all_labels)
         return self._all_labels.grade_units(block)[self._places(block)[groups] >= 0]
 
@@ -315,7 +316,7 @@ class SomeLabels(Target, asked_once=True):
     def _all_labels(self) -> Labels:
         return Labels(0, only_known=self.only_known)
 
-    def _places(self, block: Block | CodedBlock) -> np.ndarray:
+    def _places(self, block: Block | CodedBlock) -> ndarray:
         """Return the group of each group of `Labels`, −1 for those that are not listed."""
         places = np.append(-1, _positions(self.labels, block))
         places[0] = 0
@@ -327,7 +328,7 @@ class SomeLabels(Target, asked_once=True):
         return groups_a_row, profile.nonzero + profile.feature_label_pairs
 
 
-def _positions(labels: tuple[int, ...], block: Block | CodedBlock) -> np.ndarray:
+def _positions(labels: tuple[int, ...], block: Block | CodedBlock) -> ndarray:
     """Return −1 for each label up to the largest that is listed, or in the block."""
     largest = max(max(labels, default=0), int(block.label_indices.max(initial=0)))
     return np.full(largest + 1, -1, np.int64)
@@ -348,7 +349,7 @@ class Crossed(Target, asked_once=True):
     def size(self) -> int:
         return (int(self.coding.bins[self.feature]) - 1) * self.target.size
 
-    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: CodedBlock) -> tuple[ndarray, ndarray]:
         rows, groups = groups_of(block, self.target)
         code = block.feature(self.coding, self.feature).astype(np.int64)
         split = (code != self.commonest)[rows]
@@ -366,7 +367,7 @@ class Crossed(Target, asked_once=True):
         return profile.n
 
 
-def groups_of(block: Block | CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
+def groups_of(block: Block | CodedBlock, target: Target) -> tuple[ndarray, ndarray]:
     """Return (rows, groups) of a target in a block.
 
     They are kept on the block where every count of a job needs the same ones."""
