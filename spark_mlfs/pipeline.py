@@ -360,7 +360,7 @@ def _fits_one_task(packed: Dataset, work: Any, budgets: Budgets) -> bool:
     return outline.fits(needs)
 
 
-def rank(
+def rank(  # noqa: PLR0913
     frame: DataFrame | Dataset,
     requests: Sequence[Request],
     features: str = "features",

@@ -119,18 +119,21 @@ class Learned(Fitted):
         )
 
     def places_in(self, slots: Sequence[str] | None, column: str) -> np.ndarray | None:
-        """Return where the training features are in such a column (`find`); None where they are in
-        their order."""
-        every = np.arange(self.numFeatures)
-        places = self.find(every, slots, repr(column))
-        return None if places is every else places
+        """Return where the training features are in such a column; None: in their order.
+
+        `find` has the rules."""
+        in_order = np.arange(self.numFeatures)
+        places = self.find(in_order, slots, repr(column))
+        return None if places is in_order else places
 
 
 class LocalClassifier(Learned):
     """A fitted classifier of this process, with the files of `MultiLabelClassificationModel`."""
 
     def __init__(self, uid: str, extra: Mapping[str, Any], state: State) -> None:
-        self.uid, self._extra, self.state = uid, dict(extra), state
+        self.uid = uid
+        self._extra = dict(extra)
+        self.state = state
 
     @staticmethod
     def load(path: str, metadata: Mapping[str, Any]) -> LocalClassifier:

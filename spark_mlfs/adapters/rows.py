@@ -89,25 +89,26 @@ class Fitted:
                     )
         return attribute_names(frame, column)
 
-    def find(self, indices: np.ndarray, slots: Sequence[str] | None, where: str) -> np.ndarray:
+    def find(self, indices: np.ndarray, slots: Sequence[str] | None, title: str) -> np.ndarray:
         """Return where features are in a column whose entries are called `slots`.
 
         By name where both sides have names; `indices` themselves where they are in their places.
-        Raises `DataError` where they are not those of the training; it calls the column `where`."""
+        Raises `DataError`, which calls the column `title`, where they are not those of the
+        training."""
         if slots is None:
             return indices
         names = self.featureNames
         if not self._extra.get("named"):
             if len(slots) != len(names):
                 raise DataError(
-                    f"{where} has {len(slots)} features, {self.noun} was fitted on {len(names)}"
+                    f"{title} has {len(slots)} features, {self.noun} was fitted on {len(names)}"
                 )
             return indices
         if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
             return indices
         problem = unmatched(np.array(names, object), indices, slots)
         if problem is not None:
-            raise DataError(f"{where} {problem}")
+            raise DataError(f"{title} {problem}")
         places = {name: index for index, name in enumerate(slots)}
         return np.array([places[names[i]] for i in indices], np.int64)
 

@@ -42,24 +42,24 @@ def stamp() -> dict[str, Any]:
     return {"format": FORMAT, "spark_mlfs": __version__}
 
 
-def check_stamp(saved: Mapping[str, Any], where: str) -> None:
-    """`ParameterError` where the saved thing at `where` is of a format that this version does not
-    read."""
-    number, writer = saved.get("format"), saved.get("spark_mlfs")
-    if (
-        number is None and writer is None and saved.get("checksum") is None
-    ):  # of something else, or of before formats
-        return
+def check_stamp(saved: Mapping[str, Any], path: str) -> None:
+    """Raise `ParameterError` where this version does not read the format of a saved thing.
+
+    `path` names it in messages."""
+    number = saved.get("format")
+    writer = saved.get("spark_mlfs")
+    if number is None and writer is None and saved.get("checksum") is None:
+        return  # of something else, or of before formats
     if not isinstance(number, int):
         raise ParameterError(
-            f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}"
+            f"{path} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}"
         )
     if number < OLDEST:
-        raise _too_old(f"{where} is of format {number}")
+        raise _too_old(f"{path} is of format {number}")
     if number > FORMAT:
         version = writer if isinstance(writer, str) and len(writer) < 40 else None
         raise ParameterError(
-            f"{where} was saved by spark_mlfs {version or 'of a later version'} in format "
+            f"{path} was saved by spark_mlfs {version or 'of a later version'} in format "
             f"{number}, this is spark_mlfs {stamp()['spark_mlfs']}, which reads formats up to "
             f"{FORMAT}: install spark_mlfs {version or 'of that version'}"
         )
@@ -67,29 +67,30 @@ def check_stamp(saved: Mapping[str, Any], where: str) -> None:
 
 def checksum(saved: Mapping[str, Any]) -> str:
     """Return the hash of all entries but its own, over their canonical JSON."""
-    rest = json.dumps({k: v for k, v in saved.items() if k != "checksum"}, sort_keys=True)
-    return hashlib.sha256(rest.encode()).hexdigest()
+    entries = {name: value for name, value in saved.items() if name != "checksum"}
+    text = json.dumps(entries, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def damaged(where: str, error: Exception, otherwise: str | None = None) -> ParameterError:
-    """Return the error for what is saved at `where`, which reading it came upon."""
-    what = (
-        f"it lacks {error}"
-        if isinstance(error, KeyError)
-        else otherwise or " ".join(str(error).split())[:160]
-    )
-    return ParameterError(f"{where} is damaged ({what}): {AGAIN}")
+def damaged(path: str, error: Exception, otherwise: str | None = None) -> ParameterError:
+    """Return the error for a damaged saved thing at `path`, from the `error` of reading it.
+
+    `otherwise` is the reason where the error names no absent key."""
+    if isinstance(error, KeyError):
+        reason = f"it lacks {error}"
+    else:
+        reason = otherwise or " ".join(str(error).split())[:160]
+    return ParameterError(f"{path} is damaged ({reason}): {AGAIN}")
 
 
 class AbsentError(ParameterError):
     """Nothing was saved at a path."""
 
 
-def absent(path: str, what: str = "was") -> AbsentError:
-    """Return the error for a path where nothing was saved, of the class `what` where that is
-    known."""
+def absent(path: str, kind: str = "was") -> AbsentError:
+    """Return the error for a path where nothing was saved, of the class `kind` if it is known."""
     return AbsentError(
-        f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was "
+        f"{path!r} holds nothing that {kind} saved (no metadata to read): give the folder that was "
         "saved to"
     )
 
@@ -138,22 +139,19 @@ def whole_ranking(
     excluded: int = 0,
     expected: int | None = None,
 ) -> pd.DataFrame:
-    """Return the saved ranking at `path`, best first; `DataError` where it lacks a feature that is
-    not `excluded`."""
-    absent = [
-        name for name in ("rank", "index", "name", "score", "relevance") if name not in rows.columns
-    ]
+    """Return the saved ranking at `path`, best first, all features but the `excluded` in it.
+
+    Raises `DataError` where it lacks one."""
+    columns = ("rank", "index", "name", "score", "relevance")
+    absent = [name for name in columns if name not in rows.columns]
     if absent:
         raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
     ranking = rows.sort_values("rank", ignore_index=True)
-    every, index = np.arange(len(ranking)), np.unique(ranking["index"])
-    whole = (
-        len(index) == len(ranking)
-        and len(index)
-        and index[0] >= 0
-        and index[-1] < len(ranking) + excluded
-    )
-    if not whole or not (ranking["rank"] == every + 1).all():
+    index = np.unique(ranking["index"])
+    each_once = len(index) == len(ranking) and len(index)
+    in_range = each_once and index[0] >= 0 and index[-1] < len(ranking) + excluded
+    ranks = np.arange(1, len(ranking) + 1)
+    if not in_range or not (ranking["rank"] == ranks).all():
         raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
     check_digest(ranking, path, expected)
     return ranking
@@ -285,19 +283,21 @@ def check_format(metadata: Mapping[str, Any], path: str) -> None:
         raise _too_old(f"{path} says no format")
 
 
-def _too_old(said: str) -> ParameterError:
+def _too_old(problem: str) -> ParameterError:
     return ParameterError(
-        f"{said}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
+        f"{problem}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
     )
 
 
-def metadata_here(path: str, what: str) -> dict[str, Any]:
-    """Return the metadata of the stage saved in a folder of this machine; `ParameterError` where
-    there are none."""
+def metadata_here(path: str, kind: str) -> dict[str, Any]:
+    """Return the metadata of the stage saved in a folder of this machine.
+
+    Raises `ParameterError`, which names the `kind`, where there are none."""
     try:
-        text = next(iter(sorted(Path(path, "metadata").glob("part-*")))).read_text(encoding="utf-8")
+        first = next(iter(sorted(Path(path, "metadata").glob("part-*"))))
+        text = first.read_text(encoding="utf-8")
     except (OSError, StopIteration, UnicodeDecodeError):
-        raise absent(path, what) from None
+        raise absent(path, kind) from None
     return metadata_of(text, path)
 
 
@@ -309,7 +309,7 @@ def rows_here(path: str) -> pd.DataFrame:
             ignore_index=True,
         )
     except (ValueError, OSError) as error:
-        said = " ".join(str(error).split())[:160]
+        reason = " ".join(str(error).split())[:160]
         raise ParameterError(
-            f"{path}/data is not there, or holds no Parquet ({said}): {AGAIN}"
+            f"{path}/data is not there, or holds no Parquet ({reason}): {AGAIN}"
         ) from None

@@ -62,13 +62,12 @@ class PassageReader:
             )
         return PassageReader(read, words)
 
-    def __call__(self, texts: pa.Array, *further: Any) -> RowsAndPassages:
+    def __call__(self, texts: pa.Array, *context: Any) -> RowsAndPassages:
         parts = [passages_of(text or "", self.words, self.words // 2) for text in texts.to_pylist()]
         flat = [passage for passages in parts for passage in passages]
         owners = np.repeat(np.arange(len(parts)), [len(passages) for passages in parts])
-        return RowsAndPassages(
-            self.read(texts, *further), self.read(pa.array(flat, pa.string())), flat, owners
-        )
+        passages = self.read(pa.array(flat, pa.string()))
+        return RowsAndPassages(self.read(texts, *context), passages, flat, owners)
 
 
 # columns of a frame by name, as `map_rows` takes them
@@ -176,18 +175,21 @@ def label_lists(
     }
 
 
-def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
-    """Return a warning about the label that far more rows are given than had it in training: by a
-    tenth, and twice as many."""
-    shares = {name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in given.items()}
+def overtagged(predicted: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
+    """Return a warning about the label that far more rows get than had it in training.
+
+    By a tenth of the rows, and twice as many. `predicted` are rows by label, `trained` shares."""
+    shares = {
+        name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in predicted.items()
+    }
     many = [name for name, (now, then) in shares.items() if now >= 2 * then and now - then >= 0.1]
     if not many:
         return None
     name = max(many, key=lambda name: shares[name][0] - shares[name][1])
-    now, then = (100 * share for share in shares[name])
+    now, then = shares[name]
     others = f" ({len(many)} labels are given so often)" if len(many) > 1 else ""
     return (
-        f"{now:.0f} % of the rows get the tag {name!r}, which {then:.0f} % had in "
+        f"{100 * now:.0f} % of the rows get the tag {name!r}, which {100 * then:.0f} % had in "
         f"training{others}: give a higher --threshold (spark-mlfs check --output finds one on "
         "labelled rows), or --top-n"
     )

@@ -25,7 +25,7 @@ from .tables import aligned, features_of, kind_of, narrowest, numbers, wrong_val
 from .weights import fixed, wrong_weight
 
 
-def pack_arrays(
+def pack_arrays(  # noqa: PLR0913
     X: Any,
     Y: Any,
     weights: Any = None,

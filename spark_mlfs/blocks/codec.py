@@ -129,7 +129,7 @@ def decode(data: Buffer, rows: Callable[[str, int], slice] | None = None) -> Sta
         ) from None
 
 
-def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State:
+def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State:  # noqa: C901
     size = int.from_bytes(view[:8], "little")
     start = _aligned(8 + size)
     if start > view.nbytes:

@@ -229,7 +229,7 @@ def collected(rows: DataFrame) -> list[Row]:
         return rows.collect()
 
 
-def pack(
+def pack(  # noqa: PLR0913
     frame: DataFrame,
     features: str = "features",
     labels: str = "labels",

@@ -43,7 +43,7 @@ class Labelled:
         return len(self.fields["label_indptr"]) - 1
 
 
-def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None) -> Labelled:
+def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None) -> Labelled:  # noqa: C901
     """Return the labels of Y in any of its forms.
 
     An indicator matrix (1 positive, 0 negative, NaN or None unknown), one class a row (each a

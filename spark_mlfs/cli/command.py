@@ -195,7 +195,7 @@ def _controls_shown() -> Iterator[None]:
 
 
 @_controls_shown()
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:  # noqa: C901
     """Run one command; return the exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     args = None
@@ -259,7 +259,7 @@ _FLAGS = {
 }
 
 
-def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
+def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:  # noqa: C901
     """Return how a message names settings to who typed `argv`.
 
     A setting that is one of the command's `flags` is named as that flag, a method's parameter as

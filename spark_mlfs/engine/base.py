@@ -317,8 +317,9 @@ class Engine(Releasable):
         if largest > worker // 4:
             error = WorkerBudgetError if self.in_one_process else BudgetError
             name = self.budgets.worker_setting
+            megabytes = -(-largest >> 20)
             raise error(
-                f"{statistic.name} over {self.num_features} features needs {-(-largest >> 20)} MB "
+                f"{statistic.name} over {self.num_features} features needs {megabytes} MB "
                 f"in {ONE_WORKER} for a few of them, more than a quarter of "
                 f"{setting(name, worker >> 20, 'MB')}: raise {setting(name)}, "
                 f"{FEWER_NUMBERS}"

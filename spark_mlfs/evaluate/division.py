@@ -22,7 +22,7 @@ from ..frames.names import quoted
 from ..frames.sessions import small_batches
 from ..lazy import Column, DataFrame, F
 from .block_folds import Read, by_labelset, fold_ends_of_blocks, labels_of_blocks
-from .protocol import STRATIFY_ROWS, Protocol
+from .protocol import MOST_LISTED_ROWS, Protocol
 
 Sides = tuple[DataFrame, DataFrame]  # training and test rows
 
@@ -70,7 +70,7 @@ def _split_labels(
     """Return the training and test positions of each split, of labels (n, q) of 0 and 1."""
     positions = np.arange(labels.shape[0])
     pairs = []
-    for part in protocol.named(protocol.listed_folds(positions, labels)):
+    for part in protocol.splits_of(protocol.listed_folds(positions, labels)):
         tested = part.of(positions)
         pairs.append((np.flatnonzero(~tested), np.flatnonzero(tested)))
     if any(not len(side) for pair in pairs for side in pair):
@@ -94,8 +94,8 @@ def _split_frame(
     check_column(frame, row_id)
     ids = _row_ids(frame, row_id)
     with worker_errors():
-        head = frame.select(F.lit(1)).limit(STRATIFY_ROWS + 1)
-        few = head.count() <= STRATIFY_ROWS
+        head = frame.select(F.lit(1)).limit(MOST_LISTED_ROWS + 1)
+        few = head.count() <= MOST_LISTED_ROWS
     if protocol.stratified:
         return _split_stratified(
             frame,
@@ -111,7 +111,7 @@ def _split_frame(
         collected = np.array([row[0] for row in rows], np.int64)
         no_labels = sp.csr_matrix((len(collected), 1))
         folds = protocol.listed_folds(collected, no_labels)
-    return _sides_by_id(frame, ids, protocol.named(folds))
+    return _sides_by_id(frame, ids, protocol.splits_of(folds))
 
 
 def _row_ids(frame: DataFrame, row_id: str) -> Column:
@@ -140,16 +140,16 @@ def _split_stratified(
     with small_batches(frame.sparkSession):
         if few:
             listed = protocol.listed_folds(*labels_of_blocks(rows, read))
-            return _sides_by_id(frame, ids, protocol.named(listed))
-        ends = fold_ends_of_blocks(rows, read, protocol.shares, protocol.draws)
-    folds = by_labelset(ends, protocol.draws)
+            return _sides_by_id(frame, ids, protocol.splits_of(listed))
+        ends = fold_ends_of_blocks(rows, read, protocol.shares, protocol.repeat_seeds)
+    folds = by_labelset(ends, protocol.repeat_seeds)
     if source.kind in ("vector", "multihot"):
         # the labels are checked by now: Python reads places of ones in a fifth of the time
         rows = frame.select(_places_of_ones(y, source).alias("y"), ids.alias("i"))
         read = partial(_label_blocks, LabelSource("ids"))
     schema = ", ".join(["_row bigint", *(f"{_fold(i)} int" for i in range(protocol.repeats))])
     folds_of_rows = rows.mapInArrow(partial(_folds_of_rows, folds, read), schema)
-    return _sides_by_labelset(frame, ids, folds_of_rows, protocol.named(folds))
+    return _sides_by_labelset(frame, ids, folds_of_rows, protocol.splits_of(folds))
 
 
 def _places_of_ones(y: Column, source: LabelSource) -> Column:

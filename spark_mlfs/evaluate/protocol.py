@@ -8,21 +8,30 @@
 - `"30x50/50"`           thirty such splits, drawn anew each time
 - `"stratified 5-fold"`  folds with even labels; ``stratified`` goes in front of each of these
 
-`Protocol.splits` lists the splits. A row's fold depends on the seed, its id and the labels alone,
-never on how the rows are partitioned: it is the same on any cluster and in NumPy. The folds are
-made in one of four ways (`blocks.folds` applies them):
+`Protocol.splits` lists the splits. For one set of rows and one way of making folds, a row's fold
+depends on the seed, the ids and (stratified) the labels, never on how the rows are partitioned: it
+is the same on any cluster and in NumPy. The folds are made in one of four ways (`blocks.folds`
+applies them):
 
-- `Listed`, up to `STRATIFY_ROWS` rows: the driver takes all row ids. Plain folds are cuts of the
-  rows in the order of a hash of (seed, id), so they are equal within one row.
-- `Listed`, stratified, likewise: the driver takes the label lists, too, and deals the rows out by
-  iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011).
-- `Hashed`, of more rows, and where nothing but the ids is known: whole groups of rows move
-  together. A row's group, of 60, is a hash of its id (`kernels.hashing.group_of`); (seed, repeat)
-  shuffles the groups. Each fold is a union of groups, so the Gram matrices of the 60 groups
-  (`statistics.gram.Gram(60)`), from one scan, add up to those of every training set of every
-  repeat (`Split.groups`). Shares that are no sixtieths go by each row's own hash instead.
-- `ByLabelset`, stratified, of more rows: the rows of each labelset are divided among the folds as
-  evenly as their number allows, from one scan.
+    rows given   number                 stratified   class
+    yes          ≤ `MOST_LISTED_ROWS`   no           `Listed`: cuts of the rows in the order of a
+                                                     hash of (seed, id); sizes differ from their
+                                                     shares by less than one row
+    yes          ≤ `MOST_LISTED_ROWS`   yes          `Listed`: rows dealt out by iterative
+                                                     stratification (Sechidis, Tsoumakas &
+                                                     Vlahavas 2011)
+    yes          more                   no           `Hashed`: whole groups of rows move together
+    yes          more                   yes          `ByLabelset`: the rows of each labelset are
+                                                     divided as evenly as their number allows
+    no           –                      no           `Hashed`
+
+So `splits()` and `splits(packed)` of few rows have different folds: use one of the two throughout.
+
+Hashed: a row's group, of 60, is a hash of its id (`kernels.hashing.group_of`); (seed, repeat)
+shuffles the groups. 60 has the divisors 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30, so each fold of such
+a number is a union of groups, and the Gram matrices of the groups (`statistics.gram.Gram(60)`),
+from one scan, add up to those of every training set of every repeat (`Split.groups`). Other shares,
+such as 7 folds, go by each row's own hash.
 
 Whatever is fitted (constants, bins, scaling, selection, parameters) must see training rows only:
 `derived.training` and `derived.held_out` give each side as data of its own."""
@@ -41,7 +50,9 @@ from ..blocks.folds import ByLabelset, Hashed, Listed, Split, even, stratify
 from ..errors import ParameterError
 from .block_folds import collect_labels, folds_by_labelset
 
-STRATIFY_ROWS = 200_000  # rows whose ids and label lists the driver takes
+# rows whose ids and label lists the driver takes: above this, what it holds and the seconds of
+# iterative stratification would grow with the rows
+MOST_LISTED_ROWS = 200_000
 MOST_FOLDS = 100
 _PROTOCOL = re.compile(
     r"(?P<stratified>stratified )?"
@@ -54,7 +65,8 @@ _PROTOCOL = re.compile(
 class Protocol:
     """How the rows are divided: `repeats` times, into folds that hold these `shares` of the rows.
 
-    In k-fold every fold is tested in turn; of a `random` split only the first is."""
+    In k-fold every fold is tested in turn. A `random` split has the shares (test, train), and only
+    its first fold is tested."""
 
     repeats: int
     shares: tuple[float, ...]
@@ -114,20 +126,20 @@ class Protocol:
                 raise ParameterError(
                     "stratified folds are made from the labels: give the packed data"
                 )
-            return self.named(self.hashed_folds())
-        if packed.profile.n <= STRATIFY_ROWS:
+            return self.splits_of(self.hashed_folds())
+        if packed.profile.n <= MOST_LISTED_ROWS:
             ids, labels = collect_labels(packed)
-            return self.named(self.listed_folds(ids, labels))
+            return self.splits_of(self.listed_folds(ids, labels))
         if self.stratified:
-            return self.named(folds_by_labelset(packed, self.shares, self.draws))
-        return self.named(self.hashed_folds())
+            return self.splits_of(folds_by_labelset(packed, self.shares, self.repeat_seeds))
+        return self.splits_of(self.hashed_folds())
 
     def hashed_folds(self) -> list[Hashed]:
         """Return the folds of each repeat, by the hashes of row ids that need not be known."""
         return [Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)]
 
     @property
-    def draws(self) -> list[int]:
+    def repeat_seeds(self) -> list[int]:
         """Return the seed of each repeat."""
         return [folds.draw for folds in self.hashed_folds()]
 
@@ -136,10 +148,10 @@ class Protocol:
 
         Only stratified folds look at the labels."""
         if self.stratified:
-            return [stratify(ids, labels, self.shares, draw) for draw in self.draws]
-        return [even(ids, self.shares, draw) for draw in self.draws]
+            return [stratify(ids, labels, self.shares, draw) for draw in self.repeat_seeds]
+        return [even(ids, self.shares, draw) for draw in self.repeat_seeds]
 
-    def named(self, folds: Sequence[Hashed | Listed | ByLabelset]) -> list[Split]:
+    def splits_of(self, folds: Sequence[Hashed | Listed | ByLabelset]) -> list[Split]:
         """Return a split with a name for each tested fold, of the `folds` of each repeat."""
         return [
             Split(self._name(repeat, fold), repeat, fold, folds_of_repeat)

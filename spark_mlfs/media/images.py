@@ -206,7 +206,9 @@ def gradients(grey: ndarray, cells: int, orientations: int) -> ndarray:
     down = np.zeros_like(grey)
     across = np.zeros_like(grey)
     down[1:-1] = grey[2:] - grey[:-2]
-    across[:, 1:-1] = grey[:, 2:] - grey[:, :-2]
+    left = grey[:, :-2]
+    right = grey[:, 2:]
+    across[:, 1:-1] = right - left
     turn = np.rad2deg(np.arctan2(down, across)) % 180
     direction = np.minimum((turn * orientations / 180).astype(np.int64), orientations - 1)
     cell = np.arange(len(grey)) * cells // len(grey)

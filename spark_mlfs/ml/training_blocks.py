@@ -56,7 +56,7 @@ def training_blocks(spark: SparkSession, x: Matrix) -> DataFrame:
     return functools.reduce(DataFrame.unionByName, frames).repartitionByRange(num_blocks, "first")
 
 
-def map_against(
+def map_against(  # noqa: PLR0913
     dataset: DataFrame,
     features: str,
     cells: FeatureCells,

@@ -650,7 +650,7 @@ def _slow(
     return _from_matrix(matrix, plan)
 
 
-def _slow_row(
+def _slow_row(  # noqa: C901
     line: str,
     place: str,
     plan: Plan,

@@ -281,7 +281,7 @@ def _no_data(name: str, lines: int, blank: bool) -> DataError:
     )
 
 
-def _number(files: TextFiles, header: bool, counts: Sequence[Any]) -> None:
+def _number(files: TextFiles, header: bool, counts: Sequence[Any]) -> None:  # noqa: C901
     """Set where each split begins, and the header, by the counts of all splits."""
     by_file: dict[str, list[Any]] = {}
     for split in sorted(counts, key=lambda split: split["start"]):

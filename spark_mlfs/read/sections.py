@@ -119,7 +119,7 @@ class Section:
         return all(getattr(self, name) == getattr(other, name) for name in self.fields)
 
 
-def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
+def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:  # noqa: C901
     """Return a value as a type or a constraint of `params` takes it. Raises `InvalidValue`."""
     origin = get_origin(kind)
     inner = get_args(kind)

@@ -51,7 +51,7 @@ class DriftOutcome(Drift):
         )
 
 
-def drift(
+def drift(  # noqa: PLR0913
     before: Any,
     *after: Any,
     names: Sequence[str] | None = None,

@@ -125,7 +125,7 @@ class Plot:
                 self.points.append(("dot", self.position(x, y), tooltip, "", "", ""))
 
 
-def curve(
+def curve(  # noqa: PLR0913
     values: Sequence[float] | np.ndarray,
     x_title: str,
     y_title: str,

@@ -416,7 +416,7 @@ class LocalPipeline:
             stage.save_here(stage_folder)
 
 
-def fit_here(
+def fit_here(  # noqa: PLR0913
     frame: LocalFrame,
     selection: LocalSelection,
     name: str,

@@ -133,7 +133,9 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
     def state_bytes(self, profile: Profile) -> int:
         k = len(self.sampler.positions)
         words = 2 if profile.n < exact.WIDE_ROWS else 3
-        return 8 * k * (words * (2 * k + profile.q + 1) + 2) + envelope(3 * words + 2)
+        columns = 2 * k + profile.q + 1  # of squares, cross products and labels
+        ends = 2
+        return 8 * k * (words * columns + ends) + envelope(3 * words + ends)
 
 
 def knockoff_evidence(

@@ -95,7 +95,7 @@ def factored_step(
     return s[:, None] * scaled, factor[0]
 
 
-def minimise_l21(
+def minimise_l21(  # noqa: PLR0913
     A: ndarray,
     C: ndarray,
     beta: float,
@@ -274,7 +274,7 @@ class _Reweighting:
             self.Ar = self.A[np.ix_(rows, rows)]
             self.Cr = self.C[rows]
 
-    def run(self, start: ndarray | None, max_iter: int) -> list[float]:
+    def run(self, start: ndarray | None, max_iter: int) -> list[float]:  # noqa: C901
         """Take reweighting and Newton steps until W rests or `max_iter` solves.
 
         Returns the objective after each step that was kept."""

@@ -209,7 +209,7 @@ def _solve_shifted(
     return x / shifts * size
 
 
-def mifs(
+def mifs(  # noqa: PLR0913
     gram: GramView,
     alpha: float = 1.0,
     beta: float = 0.1,

@@ -40,7 +40,7 @@ from .sums import in_words, without_empty
 
 
 @spelled_by(in_arrays)
-def collect(
+def collect(  # noqa: PLR0913
     data: Any,
     labels: Any = None,
     methods: str | Sequence[str] = "mim",

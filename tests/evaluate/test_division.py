@@ -52,7 +52,7 @@ def by_the_paper(ids, y, shares, seed):
 
 def test_labels_in_memory_are_split_as_the_paper_says_in_every_form():
     y = labelled()
-    draw = Protocol.of("80/20", 3).draws[0]
+    draw = Protocol.of("80/20", 3).repeat_seeds[0]
     want = np.flatnonzero(by_the_paper(np.arange(N), y, (0.2, 0.8), draw) == 0)
     forms = [
         y,
@@ -115,7 +115,7 @@ def frame(spark):
 @pytest.mark.parametrize("text", ["stratified 80/20", "5-fold", "stratified 3-fold"])
 def test_frames_of_spark_are_split_with_all_their_columns(frame, monkeypatch, text, most):
     ids, y, rows = frame
-    monkeypatch.setattr(module, "STRATIFY_ROWS", most)
+    monkeypatch.setattr(module, "MOST_LISTED_ROWS", most)
     pairs = evaluate.split(rows, text, row_id="my.id", seed=2)
     pairs = pairs if isinstance(pairs, list) else [pairs]
     told = [{row[0] for row in test.select("`my.id`").collect()} for _, test in pairs]
@@ -125,7 +125,7 @@ def test_frames_of_spark_are_split_with_all_their_columns(frame, monkeypatch, te
     if most > 10:
         protocol = Protocol.of(text, 2)
         if protocol.stratified:
-            folds = by_the_paper(ids, y, protocol.shares, protocol.draws[0])
+            folds = by_the_paper(ids, y, protocol.shares, protocol.repeat_seeds[0])
             assert told == [set(ids[folds == fold]) for fold in range(len(told))]
         assert max(map(len, told)) - min(map(len, told)) <= (4 if protocol.stratified else 1)
     again = evaluate.split(rows.repartition(2), text, row_id="my.id", seed=2)
@@ -141,7 +141,7 @@ def test_rows_of_one_id_stay_together_on_spark(frame, monkeypatch):
     _, _, rows = frame
     twice = rows.union(rows.where("z < 100"))
     for most in (200_000, 10):
-        monkeypatch.setattr(module, "STRATIFY_ROWS", most)
+        monkeypatch.setattr(module, "MOST_LISTED_ROWS", most)
         train, test = evaluate.split(twice, "stratified 70/30", row_id="my.id")
         assert train.count() + test.count() == twice.count()
         assert not train.select("`my.id`").intersect(test.select("`my.id`")).count()
@@ -149,7 +149,7 @@ def test_rows_of_one_id_stay_together_on_spark(frame, monkeypatch):
 
 @pytest.mark.slow
 def test_many_rows_of_spark_are_split_alike_in_every_form_of_their_labels(spark, monkeypatch):
-    monkeypatch.setattr(module, "STRATIFY_ROWS", 10)
+    monkeypatch.setattr(module, "MOST_LISTED_ROWS", 10)
     rows = []
     for at, row in enumerate(labelled(2, 200)):
         positive = [int(label) for label in np.flatnonzero(row)]

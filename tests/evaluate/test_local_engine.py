@@ -153,7 +153,7 @@ choose = {{ folds = 2 }}
 def test_folds_of_many_rows_are_the_same(spark, monkeypatch, tables):
     """By labelset, where the label lists are too many for one process; of repeated rows each has a
     fold of its own."""
-    monkeypatch.setattr(splits, "STRATIFY_ROWS", 10)
+    monkeypatch.setattr(splits, "MOST_LISTED_ROWS", 10)
     folds = []
     for session in (LocalSession(), spark):
         packed = pack(read.load(session, f"{tables}/test.parquet", "parquet", **TABLE), row_id="id")

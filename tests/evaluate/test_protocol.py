@@ -177,7 +177,7 @@ def test_rows_of_one_id_stay_together():
 
 def test_many_rows_are_stratified_by_labelset(spark, data, monkeypatch):
     ids, _, y, frame, packed = data
-    monkeypatch.setattr(protocol, "STRATIFY_ROWS", 10)
+    monkeypatch.setattr(protocol, "MOST_LISTED_ROWS", 10)
     splits = Protocol.of("stratified 2x5-fold", seed=2).splits(packed)
     assert isinstance(splits[0].folds, protocol.ByLabelset)
     other = pack(frame.repartition(7), row_id="id")

@@ -38,7 +38,7 @@ from spark_mlfs import pipeline, read
 from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine import spark as cluster
-from spark_mlfs.evaluate import metrics, split
+from spark_mlfs.evaluate import derived, metrics, protocol
 from spark_mlfs.ml import learners
 from spark_mlfs.ml import rows as row_tasks
 from spark_mlfs.ml import training_blocks as joins
@@ -222,12 +222,12 @@ def wide(method: str) -> Callable[[DataFrame], str]:
 
 def folds(frame: DataFrame) -> str:
     """Rankings of the training rows of folds that are dealt on the executors."""
-    before, split.STRATIFY_ROWS = split.STRATIFY_ROWS, 0
+    before, protocol.MOST_LISTED_ROWS = protocol.MOST_LISTED_ROWS, 0
     packed = pack(frame)
     try:
         found = []
-        for fold in split.Protocol.of("stratified 2-fold").splits(packed):
-            train = split.training(packed, fold)
+        for fold in protocol.Protocol.of("stratified 2-fold").splits(packed):
+            train = derived.training(packed, fold)
             ranked = pipeline.rank(train, [Request.of("mim", {}, 6)], small_bytes=0)[0].ranking
             found += [
                 ranked["index"].to_numpy().tobytes(),
@@ -237,7 +237,7 @@ def folds(frame: DataFrame) -> str:
             train.release()
         return digest(*found)
     finally:
-        split.STRATIFY_ROWS = before
+        protocol.MOST_LISTED_ROWS = before
         packed.release()
 
 
