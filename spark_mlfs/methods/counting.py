@@ -217,7 +217,7 @@ class Counting:
 
     @cached_property
     def entropy(self) -> ndarray:
-        return info.entropy(self.logs, self._all_rows.codes())
+        return info.entropy(self.logs, self._all_rows.rows_by_code())
 
     @cached_property
     def _all_rows(self) -> Counts:

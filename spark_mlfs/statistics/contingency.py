@@ -1,14 +1,25 @@
-"""Contingency counts: how many rows with code v of feature f fall into each group of a target.
+"""Contingency counts: how many rows with code c of feature f fall into each group of a target.
 
-The counts N(f = v, group) are what every filter starts from. A target's groups are all rows and the
+The counts N(f = c, group) are what every filter starts from. A target's groups are all rows and the
 rows of each label, or of each labelset (`targets`). Counts given another feature, and given the
 joint values of several, are the same operation with the groups split by these (`links`, `joint`).
 
-Sparse rows are counted by *slots*: a slot is a code of a feature other than the code of 0, whose
-counts are what the slots leave of the rows of each group. Counts are int64 and exact, whatever the
-partitioning.
+Sparse tables store no counts for the code of value 0. A *slot* is one (feature, other code) pair;
+the slots of a feature stand together. The missing count is the group's total minus the counts of
+the feature's slots in this group. Counts are exact, whatever the partitioning.
 
-Shapes: v varying features, `width` codes (the most that a feature has), `size` groups."""
+Where rows have weights, "rows" are their weights in whole units (`blocks.weights`).
+
+Shapes: `width` codes (the most that a feature has), `size` groups, `slots` of all the features
+meant. Ranges first..last, start..stop are half-open: the last is not in them. `first` and `last`
+are positions among all varying features, `start` and `stop` among those of a `Counts`.
+
+Layouts of a table:
+
+    dense                 (features, width, size)
+    sparse, whole state   CSR (size, slots), as `TwoWay.partial` multiplies it out
+    sparse, of a range    CSR (slots, size), as a range is cut from the one-hot columns
+    sparse, in `Counts`   CSC (size, slots): slot by slot, from either"""
 
 from __future__ import annotations
 
@@ -39,16 +50,20 @@ from ..lazy import cached_property
 from .base import PerFeatureStatistic
 from .targets import Target, groups_of
 
-CHUNK_BYTES = 32 << 20
-Grouping = tuple[ndarray, ndarray, Target]  # rows, the groups that they are in, of a target
+CHUNK_BYTES = 32 << 20  # of dense counts at a time, with what the caller makes of them
+BIG = 1 << 31  # from here on a number does not fit int32
+
+# (rows, groups, target), the first two parallel arrays: row rows[i] is in group groups[i] of the
+# target; a row is repeated once a group that it is in
+Grouping = tuple[ndarray, ndarray, Target]
 
 
 @dataclass
 class Counts:
-    """Counts of every varying feature, code and group: what `TwoWay` comes to.
+    """Counts of every varying feature, code and group: the result of `TwoWay`.
 
-    `table` is dense, (v, width, size), or CSC, (size, slots); `totals` (size,) are the rows of each
-    group. Of the range first..last of the features where `last` is given, of all otherwise."""
+    `table` is dense, (features, width, size), or CSC, (size, slots); `totals` (size,) are the rows
+    of each group. They are of the varying features first..last, of all where `last` is None."""
 
     coding: Coding
     totals: ndarray
@@ -69,35 +84,42 @@ class Counts:
 
     @property
     def _starts(self) -> ndarray:
-        """Where the slots of each of these features begin in a sparse table, (count + 1,)."""
+        """Return (count + 1,) the first slot in `table` of each of these features, then the end."""
         offsets = self.coding.offsets[self.first : self.last + 1]
         return offsets - offsets[0]
 
     @cached_property
     def label_rows(self) -> sparse_counts.LabelRows:
-        """Of groups that are all rows and the labels: the labels' rows."""
+        """Return the rows of each label, where the groups are all rows and the labels."""
         return sparse_counts.LabelRows(self.totals[1:], int(self.totals[0]))
 
     @cached_property
     def by_slot(self) -> sp.csr_matrix:
-        """A sparse table slot by slot, (slots, size) int64: every link reads two-way counts."""
+        """Return a sparse table as CSR (slots, size) int64, in order: a copy.
+
+        It is kept: the two-way counts of classes are read again for each pick (see `links`)."""
         table = self.table.T.tocsr().astype(np.int64)
         table.sort_indices()
         return table
 
     @cached_property
     def links(self) -> LinkCells:
-        """Sparse counts of all rows and the labels, as the links of every pick read them."""
-        table = self.table.T.tocsr()  # the same arrays
-        table.sort_indices()
+        """Return sparse counts of all rows and the labels laid out for links.
+
+        A pick is a feature that a greedy method has chosen; its links are the information of every
+        feature given it (the module `links`). Each pick reads these counts: they are kept."""
+        table = self.table.T.tocsr()  # shares the arrays of self.table,
+        table.sort_indices()  # which this puts in order within each slot, on purpose: no copy
         return LinkCells(table, self._starts)
 
     def dense(self, first: int, last: int) -> ndarray:
-        """Return the counts of the features first..last, (last - first, width, size) int64."""
+        """Return the counts of the features first..last, (last - first, width, size).
+
+        Positions count all varying features, as `self.first` does."""
         if not sp.issparse(self.table):
             return self.table[first - self.first : last - self.first]
         coding = self.coding
-        start, first_slot, last_slot = coding.offsets[[self.first, first, last]]
+        slots_before, first_slot, last_slot = coding.offsets[[self.first, first, last]]
         bins = coding.bins[first:last]
         zero = coding.zero[first:last]
         features = np.arange(last - first)
@@ -105,8 +127,8 @@ class Counts:
         code = np.arange(first_slot, last_slot) - coding.offsets[first:last][feature_of_slot]
         code = code + (code >= zero[feature_of_slot])  # the code of 0 has no slot
         out = np.zeros((last - first, coding.width, self.size), np.int64)
-        slots = slice(first_slot - start, last_slot - start)
-        out[feature_of_slot, code] = self.table[:, slots].toarray().T
+        slots = slice(first_slot - slots_before, last_slot - slots_before)
+        out[feature_of_slot, code] = self.table[:, slots].toarray().T  # (slots, size)
         out[features, zero] += self.totals - out.sum(axis=1)
         return out
 
@@ -115,35 +137,36 @@ class Counts:
     ) -> Iterator[tuple[slice, sparse_counts.StoredCounts]]:
         """Yield (place among these features, counts) of about `limit` cells of a sparse table each.
 
-        Groups are all rows and the `labels`, or else classes; labels, or classes, are numbered
-        from 0 in the pieces."""
-        starts = self._starts
-        cells_before = self.table.indptr[starts]
-        first = 0
-        while first < self.count:
-            room = cells_before[first] + limit
-            last = int(np.searchsorted(cells_before, room, side="right")) - 1
-            last = max(first + 1, last)
-            slots = slice(starts[first], starts[last])
-            yield slice(first, last), self._stored_piece(first, last, slots, labels)
-            first = last
+        `labels`: whether group 0 is all rows and group 1 + l the rows of label l; in the pieces it
+        is group l. Otherwise the groups are classes, no row is in two, and they keep their
+        numbers."""
+        slot_starts = self._starts
+        cells_before = self.table.indptr[slot_starts]
+        start = 0
+        while start < self.count:
+            room = cells_before[start] + limit
+            stop = int(np.searchsorted(cells_before, room, side="right")) - 1
+            stop = max(start + 1, stop)
+            slots = slice(slot_starts[start], slot_starts[stop])
+            yield slice(start, stop), self._stored_piece(start, stop, slots, labels)
+            start = stop
 
     def _stored_piece(
         self,
-        first: int,
-        last: int,
+        start: int,
+        stop: int,
         slots: slice,
         labels: bool,
     ) -> sparse_counts.StoredCounts:
-        """Return the stored counts of the features at first..last, which have these `slots`."""
+        """Return the stored counts of these features at start..stop, which have these `slots`."""
         indptr = self.table.indptr[slots.start : slots.stop + 1]
         cells = slice(indptr[0], indptr[-1])
         count = self.table.data[cells].astype(np.int64)
         group = self.table.indices[cells].astype(np.int64)
         num_slots = slots.stop - slots.start
         slot = np.repeat(np.arange(num_slots), np.diff(indptr))
-        bins = self.coding.bins[self.first + first : self.first + last]
-        feature_of_slot = np.repeat(np.arange(last - first), bins - 1)
+        bins = self.coding.bins[self.first + start : self.first + stop]
+        feature_of_slot = np.repeat(np.arange(stop - start), bins - 1)
         rows = np.zeros(num_slots, np.int64)
         if labels:  # group 0 has the rows of each slot
             all_rows = group == 0
@@ -152,10 +175,10 @@ class Counts:
             count = count[has_label]
             group = group[has_label] - 1
             slot = slot[has_label]
-        else:
+        else:  # no row is in two classes
             np.add.at(rows, slot, count)
         return sparse_counts.StoredCounts(
-            last - first,
+            stop - start,
             count,
             group,
             slot,
@@ -164,17 +187,19 @@ class Counts:
         )
 
     def chunks(self, copies: int) -> Iterator[tuple[slice, ndarray]]:
-        """Yield (place among these features, dense counts) of some MB each.
+        """Yield (place among these features, dense counts) of `CHUNK_BYTES` or one feature each.
 
         `copies`: how many times larger the caller makes them."""
         feature_bytes = self.coding.width * self.size * 8 * copies
         step = max(1, CHUNK_BYTES // max(1, feature_bytes))
-        for first in range(0, self.count, step):
-            last = min(self.count, first + step)
-            yield slice(first, last), self.dense(self.first + first, self.first + last)
+        for start in range(0, self.count, step):
+            stop = min(self.count, start + step)
+            yield slice(start, stop), self.dense(self.first + start, self.first + stop)
 
-    def codes(self) -> ndarray:
-        """Return the rows of each code in group 0, (v, width)."""
+    def rows_by_code(self) -> ndarray:
+        """Return how many rows of group 0 have each code, (count, width).
+
+        Of all rows only where group 0 is all rows: of classes it is the first class."""
         if not sp.issparse(self.table):
             return self.table[:, :, 0]
         table = self.table[[0]].tocsc()
@@ -188,9 +213,12 @@ class Counts:
         return group.dense(self.first, self.last)[:, :, 0]
 
     def commonest(self) -> ndarray:
-        """Return the commonest code of each feature, (v,), the smallest of a tie.
+        """Return about the commonest code of each feature, (count,), the smallest of a tie.
 
-        Over group 0; of sparse counts, whose groups may be classes, over all groups."""
+        It is exact where group 0 of dense counts is all rows. Of dense counts by class only the
+        first class is looked at; sparse ones are summed over the groups, in which a row counts once
+        a group. Callers take it for the code that `Crossed` leaves out: counts are exact whichever
+        this is, a rarer one only costs time. (Sparse rows leave out the code of 0 instead.)"""
         out = np.empty(self.count, np.int64)
         for place, counts in self.chunks(1):
             rows = counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]
@@ -207,33 +235,32 @@ def table_bytes(
 ) -> int:
     """Return the most bytes of the counts of the features first..last, with the groups' totals.
 
-    Sparse counts are bounded by the cells of a full table, by Σ over rows of features times groups
-    that the profile knows, and by what each row can store."""
+    Sparse cells are bounded in three ways: feature by feature, by a full table and by the rows
+    where the feature is not 0; by what the profile says of all rows; and by the widest row."""
     last = len(coding.features) if last is None else last
     size = target.size
     if not coding.sparse:
-        return (last - first) * coding.width * size * 8 + 8 * size
+        return (last - first) * coding.width * size * 8 + 8 * size  # int64 counts, then totals
     rows = target.most_rows(profile)
-    groups_a_row, cells_of_all_rows = target.bounds(profile)
+    groups_a_row, by_profile = target.bounds(profile)
     stored = np.minimum(profile.stored[coding.features[first:last]], rows)
     full = (coding.bins[first:last] - 1).astype(np.int64) * size
-    cells = min(
-        int(np.minimum(full, stored * groups_a_row).sum()),
-        cells_of_all_rows,
-        rows * min(profile.widest, last - first) * groups_a_row,
-    )
+    by_feature = int(np.minimum(full, stored * groups_a_row).sum())
+    by_row = rows * min(profile.widest, last - first) * groups_a_row
+    cells = min(by_feature, by_profile, by_row)
     slots = int(coding.offsets[last] - coding.offsets[first])
-    index_bytes = 8 if max(cells, slots, size) >= 1 << 31 else 4
-    count_bytes = 8 if profile.total >= 1 << 31 else 4
+    index_bytes = 8 if max(cells, slots, size) >= BIG else 4
+    count_bytes = 8 if profile.total >= BIG else 4  # `compact`: narrow where they fit
+    # CSR (size, slots): its data and indices, its indptr; then the totals, int64
     return cells * (count_bytes + index_bytes) + (size + 1) * index_bytes + 8 * size
 
 
 @dataclass
 class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
-    """N(f = v, group) for every varying feature, as `Counts`.
+    """Count N(f = c, group) for every varying feature, as `Counts`.
 
-    State: `table`, (v, width, size) or CSR (size, slots), of a range of features (slots, size); and
-    the `totals`, the rows of each group."""
+    State: `table`, dense or sparse as the module says; `totals`, the rows of each group, which a
+    range leaves out where the target knows them from the profile, else has as CSR (1, size)."""
 
     coding: Coding
     target: Target
@@ -278,7 +305,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         return Counts(self.coding, state["totals"], table)
 
     def state_bytes(self, profile: Profile) -> int:
-        return table_bytes(self.coding, self.target, profile) + envelope(4)
+        return table_bytes(self.coding, self.target, profile) + envelope(4)  # CSR: 3, totals: 1
 
     def feature_bytes(self, profile: Profile) -> ndarray:
         coding = self.coding
@@ -289,14 +316,15 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         slots = coding.bins - 1
         full = slots.astype(np.int64) * self.target.size
         cells = np.minimum(full, profile.stored[coding.features] * groups_a_row)
-        cell_bytes = 8 if profile.total < 1 << 31 else 12
-        return cells * cell_bytes + 4 * slots
+        cell_bytes = 8 if profile.total < BIG else 12  # count of 4 or 8 bytes, int32 index
+        return cells * cell_bytes + 4 * slots  # CSR (slots, size): 4 a slot in its indptr
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         groups_a_row, _ = self.target.bounds(profile)
-        total_bytes = 12 if profile.total < 1 << 31 else 16
+        total_bytes = 12 if profile.total < BIG else 16  # of a cell, at most
+        # CSR (1, size) of the groups with rows; 16: the two numbers of its indptr, of 8 bytes each
         totals = total_bytes * min(self.target.size, profile.n * groups_a_row) + 16
-        slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
+        row_starts = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
         table = table_bytes(
             self.coding,
             self.target,
@@ -304,7 +332,9 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             first,
             last,
         )
-        return table + 8 * slots + totals + envelope(7)
+        # a range is CSR (slots, size): 8 at most a number of its indptr. Two CSR have 6 arrays: the
+        # envelope is generous by one
+        return table + 8 * row_starts + totals + envelope(7)
 
     @staticmethod
     def shards(
@@ -342,6 +372,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         profile: Profile,
     ) -> Counts:
         table = state["table"]
+        # CSR (slots, size) read as CSC (size, slots), the layout of `Counts`: no copy
         table = table.T if sp.issparse(table) else table
         totals = self.target.totals(profile)
         if totals is None:
@@ -356,7 +387,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
 
 
 def _grouping(blocks: list[CodedBlock], target: Target) -> Grouping:
-    """Return the groups of a target over the blocks' rows, one block after the other."""
+    """Return the grouping of the blocks' rows, numbered one block after the other."""
     starts = np.cumsum([0, *(block.n for block in blocks)])
     pairs = [groups_of(block, target) for block in blocks]
     rows = [rows + start for (rows, _), start in zip(pairs, starts, strict=False)]
@@ -372,7 +403,8 @@ def range_tables(
 ) -> Iterator[list[Matrix]]:
     """Yield the tables of the groupings, range by range of the features.
 
-    A table is (features, width, size), or CSR (slots, size)."""
+    A table is dense, (features, width, size), or CSR (slots, size); a range is from one of `edges`
+    to the next."""
     ranges = itertools.pairwise(edges.tolist())
     if coding.sparse:
         return _sparse_tables(
@@ -399,7 +431,7 @@ def _dense_tables(
     mass: ndarray | None,
 ) -> Iterator[list[Matrix]]:
     codes = blocks[0].codes
-    if len(blocks) > 1:
+    if len(blocks) > 1:  # by one dense coding, so that each has codes: the condition is for mypy
         codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1)
     assert codes is not None
     packed = (codes, coding.width, coding.per_byte)
@@ -429,7 +461,7 @@ def _sparse_tables(
     memberships = []
     for rows, groups, target in groupings:
         size = target.size
-        if target.has_everyone:  # all rows need no membership: a slot's own rows are the count
+        if target.has_everyone:  # `count_slots` counts all rows from the slots alone
             in_label = groups > 0
             rows = rows[in_label]
             groups = groups[in_label] - 1

@@ -72,7 +72,7 @@ def test_informations_of_stored_counts(kind, correction, crowded):
         for f in (0, 5, v - 1):
             want = sum(mutual_info_score(y[:, label], codes[:, f]) for label in range(q))
             assert logs.nats(found[f], profile.n) == pytest.approx(want, abs=1e-11)
-    assert np.array_equal(two_way.codes(), whole[:, :, 0])
+    assert np.array_equal(two_way.rows_by_code(), whole[:, :, 0])
     assert np.array_equal(two_way.dense(3, 9), whole[3:9])
 
     sets = labelsets.LabelsetCounts().partial(block, profile)
