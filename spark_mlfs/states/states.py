@@ -1,15 +1,18 @@
-"""States: sums over some rows, which merge, and are taken away, exactly.
+"""States: sums over batches of rows, which merge, and are taken away, exactly.
 
-The basis of states is frozen with the first one (`basis`), so that the sums of later rows are sums
-over the same codes and grids. A later state is collected like the first. Features and labels go by
-their names: those of the basis in its order, then new ones by name, wherever they came from, so
-that the order of merges does not show. A feature that rows do not name is 0 in them, where features
-are sparse; where they are dense both sides must have the same. A label that rows do not name is one
-they do not have.
+A `States` object holds sums by kind over batches of rows, its `parts`. The first collection fixes
+the `basis`, the codes and grids of features; later ones reuse it, so that their sums add up.
 
-States are added up, or taken away, by `StateSum`: it places the sums of each state among the
-features and labels of all, axis by axis, and brings them to the finest unit of weight. Axes have
-the letters of `kinds`: f features, s slots (codes but that of 0), q labels, g groups of rows."""
+Features and labels are matched by name: those of the basis in its order, then new ones sorted by
+name, so that the order of merges does not show. A sparse feature that a part does not name is 0 in
+its rows; dense features must be those of the basis. A label that a part does not name is one that
+its rows do not have.
+
+`StateSum` adds states up, or takes them away: it places the sums of each among the features and
+labels of all, axis by axis, and brings them to the finest unit of weight. Axes have the letters of
+`kinds`: f features, s slots (codes of features but that of 0), q labels, g groups of rows
+(`DeclaredLabels`), G those but the first, which is all rows; L pairs of labels, k all rows and then
+each label. Labelsets, m, are matched when sums are `added`."""
 
 from __future__ import annotations
 
@@ -45,6 +48,8 @@ from .sums import (
 )
 
 BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
+SLOT_KINDS = ("counts", "labelset counts")  # kinds whose tables may go by slots
+OUTSIDE = "outside"  # the kind that states have only where values lie outside the edges
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,8 @@ class CollectedPart:
     """What was collected at once.
 
     Its `name`, when (`time`), from where (`source`); how many rows by `profile`, which is laid out
-    as the basis with the `features` and `labels` that are new in it; `known` the features' ends
-    over rows of known labels.
+    as the basis with the `features` and `labels` that are new in it. Where some labels are unknown
+    `known` has facts of the rows whose labels are all known (`KnownRows`).
 
     >>> from spark_mlfs.states import collect
     >>> [part.name for part in collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday").parts]
@@ -69,7 +74,9 @@ class CollectedPart:
 
     @property
     def identity(self) -> tuple[str, int, int]:
-        """Parts of one identity are the same rows."""
+        """Return what tells the rows of a part from others.
+
+        Without time and source, so that rows collected again under their name are recognised."""
         return self.name, self.profile.n, self.profile.fingerprint
 
     def __str__(self) -> str:
@@ -105,9 +112,9 @@ class States:
         return self._names("labels")
 
     def _names(self, attribute: str) -> list[str]:
-        known: list[str] = getattr(self.basis, attribute)
-        new = {name for part in self.parts for name in getattr(part, attribute)}
-        return known + sorted(new) if new else known
+        basis_names: list[str] = getattr(self.basis, attribute)
+        new_names = {name for part in self.parts for name in getattr(part, attribute)}
+        return basis_names + sorted(new_names) if new_names else basis_names
 
     @cached_property
     def profile(self) -> Profile:
@@ -121,7 +128,8 @@ class States:
 
     @property
     def exponent(self) -> int:
-        """Of the unit of weight, 2^exponent; 0 without weights."""
+        """Return the exponent of the unit of weight, 2^exponent; 0 without weights."""
+        # an option of the basis: all parts have weights, or none has
         exponents = [part.profile.weight_exponent for part in self.parts]
         return min((e for e in exponents if e is not None), default=0)
 
@@ -132,8 +140,9 @@ class States:
 
     def known(self) -> State:
         """Return number, positive labels and features' ends of rows whose labels are all known."""
-        known_rows = [self._laid_out(part, part.known or {}) for part in self.parts]
-        profile = reduce(Profile.merge, known_rows)
+        # where a part has no `known`, these are all its rows
+        profiles = [self._laid_out(part, part.known or {}) for part in self.parts]
+        profile = reduce(Profile.merge, profiles)
         return {
             "n": np.array([profile.n]),
             "positive": profile.positive,
@@ -141,11 +150,12 @@ class States:
             "high": profile.high,
         }
 
-    def _laid_out(self, part: CollectedPart, known: State) -> Profile:
+    def _laid_out(self, part: CollectedPart, known_rows: State) -> Profile:
         """Return the profile of a part among all features and labels.
 
-        Facts that are `known` of some of its rows stand for those of all."""
-        facts = dict(known)
+        With the facts of its `known_rows` (`CollectedPart.known`), if given, in the place of the
+        same facts of all its rows; the other facts stay those of all."""
+        facts = dict(known_rows)
         if facts:
             facts["n"] = int(facts["n"][0])
         profile = replace(part.profile, **facts)
@@ -164,9 +174,10 @@ class States:
     def dataset(self, partial: bool = False, requests: Sequence[Request] = ()) -> StateRows:
         """Return the states in the place of rows, for `spark_mlfs.pipeline.rank`.
 
-        Where `requests` take pairs, of the features that have them. Raises `ParameterError` where
-        the states lack what these take, `DataError` where nothing can be ranked (of `partial` rows:
-        summed)."""
+        Where some of the `requests` take pairs, only features whose pairs are counted are ranked.
+        Raises `ParameterError` where the states lack sums that `requests` take, `DataError` where
+        nothing can be ranked. `partial` states are some of those that are ranked: one row, or
+        labels or features that do not vary, are no error there."""
         for request in requests:
             check_available(self.sums, self.has_unknown, request)
         profile = self.basis.frozen(self.profile)
@@ -193,7 +204,7 @@ class States:
 
         By the letter of their first axis; the arrays begin with the feature `start`."""
         slices = {"f": slice(first - start, last - start)}
-        if "counts" in name_of(kind):
+        if name_of(kind) in SLOT_KINDS:
             slots = self.basis.slots(kind, len(self.features))
             before = int(slots[start])
             slices["s"] = slice(int(slots[first]) - before, int(slots[last]) - before)
@@ -236,8 +247,9 @@ class States:
         }
         if name_of(kind) == "label pairs":
             places["L"] = _label_pair_places(labels, q)
+            # counted over rows whose labels are all known: there are no groups of unknown ones
             places["k"] = group_places(labels, q, False, False)
-        if name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
+        if name_of(kind) in SLOT_KINDS and self.basis.thin:
             slots = self.basis.slots(kind, len(self.features))
             other_slots = other.basis.slots(kind, len(other.features))
             places["s"] = _slot_places(slots, other_slots, features)
@@ -246,8 +258,9 @@ class States:
     def _positions(self, attribute: str, new: Sequence[str]) -> ndarray:
         """Return where the features or labels of the basis, then `new` ones, are among all."""
         names = getattr(self, attribute)
-        known = len(getattr(self.basis, attribute))
-        return np.concatenate([np.arange(known), known + positions_of(new, names[known:])])
+        num_basis = len(getattr(self.basis, attribute))
+        new_positions = num_basis + positions_of(new, names[num_basis:])
+        return np.concatenate([np.arange(num_basis), new_positions])
 
 
 def _label_pair_places(labels: ndarray, q: int) -> Axis:
@@ -264,7 +277,7 @@ def _slot_places(slots: ndarray, other_slots: ndarray, features: ndarray) -> Axi
 
     (d + 1,) and (D + 1,) are where the slots of each feature begin, here and there."""
     size = int(other_slots[-1])
-    if slots is other_slots:
+    if slots is other_slots:  # one array of the basis's cache: both have the same features
         return np.arange(size), size
     starts = other_slots[features]
     return runs(starts, starts + np.diff(slots)), size
@@ -315,6 +328,9 @@ def subtract(states: States, *taken: States) -> States:
     difference = StateSum((states, *taken), [1] + [-1] * len(taken))
     parts = tuple(part for part in states.parts if part.identity in remaining)
     left = States(states.basis, parts, {})
+    # Dropped here: features, labels and groups of unknown labels that no remaining part has. They
+    # are 0 in the difference if the sums taken are those that were merged; counts below 0 are
+    # looked for in what stays alone.
     sums = {
         kind: _restricted(difference.total, left, kind, state) for kind, state in difference.items()
     }
@@ -349,7 +365,7 @@ def _check_fit(first: States, other: States) -> None:
     difference = other.basis.difference(first.basis)
     if difference is not None:
         raise ParameterError(f"{subject}: {difference}; collect later states like the first one")
-    lacking = sorted((first.sums.keys() ^ other.sums.keys()) - {"outside"})
+    lacking = sorted((first.sums.keys() ^ other.sums.keys()) - {OUTSIDE})
     if lacking:
         sums = describe_kind(lacking[0])
         raise ParameterError(f"{subject}: only one has {sums}; collect both for the same methods")
@@ -367,13 +383,18 @@ def _parts_of(states: Iterable[States]) -> Iterable[CollectedPart]:
 
 
 class StateSum(LazySums):
-    """The sums of states with `signs`; `total` has these, and the rows of all parts."""
+    """The sums of states, each times its sign; `total` is the `States` that hold them.
+
+    `total.parts` are those of all states, whatever the signs: what is taken away is there twice, so
+    that rows and profile of `total` mean something only where all signs are 1. Its features,
+    labels, unit of weight and `has_unknown` always hold."""
 
     def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
         super().__init__({kind for collected in states for kind in collected.sums})
         parts = sorted(_parts_of(states), key=lambda part: (part.time, *part.identity))
         self.total = States(states[0].basis, tuple(parts), self)
-        self.total.dataset(partial=True)  # refuses weights too far apart before any is added up
+        # for its checks alone: weights too far apart are refused before any is added up
+        self.total.dataset(partial=True)
         self._terms = [*zip(states, signs, strict=True)]
         self._placed: dict[str, list[tuple[States, Places, int]]] = {}
 
@@ -388,6 +409,10 @@ class StateSum(LazySums):
         return self._placed[kind]
 
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
+        """Return the sums of the features first..last: of a range, or of all by default.
+
+        They are cut from the sums of all features where these are made already, or where a range
+        is asked of a kind that is not `BY_FEATURE`; else they are added up, and not kept."""
         d = len(self.total.features)
         last = d if last is None else last
         divisible = name_of(kind) in BY_FEATURE or last - first == d
@@ -452,6 +477,7 @@ def _restricted(
         for axis, letter in enumerate(axes_of(kind, name, dims_of(value))):
             if letter in places:
                 positions, _ = places[letter]
+                # what is left is a subset of total's, in its order: an equal number is all
                 if value.shape[axis] != len(positions):
                     value = value[(slice(None),) * axis + (positions,)]
         out[name] = value
@@ -475,6 +501,6 @@ def out_of_range_shares(states: States) -> dict[str, float]:
     """Return the share of the rows in which a feature lies outside the edges of the basis.
 
     By name, of the features of which some rows do."""
-    counts = states.sums.get("outside", {}).get("outside", np.zeros(0))
+    counts = states.sums.get(OUTSIDE, {}).get("outside", np.zeros(0))
     total = states.profile.total
     return {states.features[f]: float(counts[f] / total) for f in np.flatnonzero(counts)}
