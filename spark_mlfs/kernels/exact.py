@@ -7,9 +7,10 @@ hand, is taken as
 
     x = u · (h · 2⁻²⁰ + l · 2⁻⁴⁰),    h, l whole numbers, |h| ≤ 2²⁰, |l| ≤ 2¹⁹,
 
-which is off by at most u · 2⁻⁴¹. The products of 3072 rows, those of h + l among them, stay below
-2⁵³, where float64 is exact in any order, and add up in int64. Of the quantised values everything is
-exact up to the last conversion: with H, L the columns' h and l,
+which is off by at most u · 2⁻⁴¹. The products of 3072 rows stay below 2⁵³, where float64 is exact
+in any order, those of h + l too: (1.5 · 2²⁰)² · 3072 = 6912 · 2⁴⁰ < 2⁵³. They add up in int64.
+Of the quantised values everything is exact up to the last conversion: with H, L the h and l of the
+columns,
 
     Σx  = u (Σh 2⁻²⁰ + Σl 2⁻⁴⁰)
     X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰)
@@ -18,22 +19,39 @@ exact up to the last conversion: with H, L the columns' h and l,
 Columns whose values need no more than 20 bits (0 and 1, bytes, counts) have l = 0; where all of a
 block do, one product will do.
 
-States are dicts of int64 arrays. A part that is absent is 0. The products of X'X are one whole
-number in units of 2⁻⁸⁰, kept as two words: ``hh`` what is at or above 2⁴⁰, ``rest`` the 40 bits
-below. Beyond 2²² rows the upper word may leave int64: `wide` states carry what is above 2⁴⁰ of it,
-and of sums of squares, in a further word, named with a plus.
+States are dicts of int64 arrays. A key that is absent is 0. Columns v, w, labels q, groups g:
 
-A row may count m times, m a whole number (`mass`): the sums are then those of m copies of the row,
-to the bit. m is taken 20 bits at a time; with m·h = 2²⁰a₁ + a₀ and m·l = 2²⁰b₁ + b₀, in units of
-2⁻⁸⁰,
+    key    | which function                | meaning                           | unit
+    n      | second_moments                | number of rows (1,)               | 1
+    y      | second_moments                | Σy (q,)                           | 1
+    yy     | second_moments                | Y'Y (q, q), or its diagonal (q,)  | 1
+    h      | second_moments, group_moments | Σh (v,), by group (g, v)          | u 2⁻²⁰
+    l      | second_moments, group_moments | Σl (v,), by group (g, v)          | u 2⁻⁴⁰
+    hy     | second_moments                | H'Y (v, q)                        | u 2⁻²⁰
+    ly     | second_moments                | L'Y (v, q)                        | u 2⁻⁴⁰
+    hh     | second_moments, cross         | X'X (v, v), A'B (v, w) from 2⁴⁰   | u u' 2⁻⁴⁰
+    rest   | second_moments, cross         | the 40 bits of these below ``hh`` | u u' 2⁻⁸⁰
+    hh     | group_moments                 | Σh² (g, v), no ``rest``            | u² 2⁻⁴⁰
+    hl     | group_moments                 | Σhl (g, v)                        | u² 2⁻⁶⁰
+    ll     | group_moments                 | Σl² (g, v)                        | u² 2⁻⁸⁰
+    key+   | all, if `wide` or with `mass` | what is above 40 bits of the key  | 2⁴⁰ of the key's
+
+So ``hh`` has two meanings: in X'X and A'B it goes with ``rest``, the two being one whole number in
+units of 2⁻⁸⁰; by group it is a sum of its own. `wide` states, which 2²² rows or more need, have a
+key+ of ``hh``, ``hl`` and ``ll``.
+
+A row may count m times, m ≥ 0 a whole number (`mass`): the sums are then those of m copies of the
+row, to the bit. m is taken 20 bits at a time; with m·h = 2²⁰a₁ + a₀ and m·l = 2²⁰b₁ + b₀, in units
+of 2⁻⁸⁰,
 
     m(h 2²⁰ + l)(h 2²⁰ + l)' =
         2⁶⁰ ha₁' + 2⁴⁰ (h(a₀ + b₁)' + la₁') + 2²⁰ (l(a₀ + b₁)' + hb₀') + lb₀',
 
-six products that are exact as above. Such states are always wide, those of single columns, too.
+six products that are exact as above. Such states are always wide; ``h``, ``l``, ``hy``, ``ly`` and
+``yy`` have a key+, too.
 
 In the code H and L are those of some rows, `coarse` and `fine` those of all rows a function is
-given; L is None where it is 0."""
+given; L is None if no value has a fine part, and may be all zeros otherwise."""
 
 from __future__ import annotations
 
@@ -62,10 +80,11 @@ from .products import (
     terms_of_mass,
 )
 
-SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
-WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
+# rows of a part of `second_moments`: Σhy of a part is float64, 2²⁰ · 2¹⁵ · 32 · 3072 < 2⁵²
+SPARSE_ROWS = 32 * ROWS
+WIDE_ROWS = 1 << 22  # from here on Σh² is two words; up to here 2⁴⁰ · 2²² = 2⁶² < 2⁶³
 _ONE = float(1 << BITS)
-_LEAST_EXPONENT = -1000  # of a unit: 2^20 over a smaller one would leave float64
+_LEAST_EXPONENT = -1000  # of a unit: 2²⁰ / 2⁻¹⁰⁰⁰ = 2¹⁰²⁰ < 2¹⁰²⁴, where float64 ends
 _SQUARES = ("hh", "hl", "ll")
 
 Quantised = tuple[Any, Any | None]  # h and l, (n, v)
@@ -82,7 +101,7 @@ def power_above(values: ndarray | np.floating[Any] | float) -> Any:
 def units(low: ndarray, high: ndarray, shift: ndarray) -> ndarray:
     """Return the least powers of two u (v,) with |x − shift| ≤ u for x in [low, high].
 
-    u is 1 where that is 0."""
+    u is 1 for a column whose low and high both equal the shift."""
     reach = power_above(np.maximum(np.abs(low - shift), np.abs(high - shift)))
     return np.asarray(np.maximum(reach, np.ldexp(1.0, _LEAST_EXPONENT)))
 
@@ -95,9 +114,10 @@ def quantised(
 ) -> Quantised:
     """Return h and l, whole numbers, of shifted values (n, v), float64 or CSR.
 
-    `x` may be overwritten. With `shift` (v,) they are those of an array less it, which is not
-    overwritten; h and l are then the first rows of two `buffers`, if there are any. l is None where
-    it is 0 throughout."""
+    Without `shift`, `x` is overwritten: its memory becomes l. With `shift` (v,), which is
+    subtracted, `x` must be dense and is kept; h and l are then the first rows of two `buffers`, if
+    there are any, or new arrays. l is None if all values · 2²⁰ / u are whole numbers. If not, it
+    may still be all zeros, since it is rounded."""
     is_sparse = sp.issparse(x)
     if shift is None:
         fine = x.data if is_sparse else x
@@ -140,7 +160,8 @@ def _cut(matrix: Any | None, rows: slice) -> Any | None:
 def add(left: State, right: State, *, in_place: bool = False) -> State:
     """Return the sum of two states; with `in_place` the arrays of `left` may be changed.
 
-    Of many groups, whose words are hundreds of names, only what `right` adds to is carried."""
+    Only names in `right` are carried. The others have not changed, and a state of many groups has
+    hundreds of names."""
     total = add_by_name(left, right, in_place)
     for name in right:
         if name.endswith("rest") and name in left:
@@ -187,7 +208,10 @@ def _column_sums(
 
 
 def _products_in_units(state: State, shape: tuple[int, ...]) -> ndarray:
-    """Return hh 2⁻⁴⁰ + rest 2⁻⁸⁰, in place: a matrix may be as large as memory allows."""
+    """Return hh 2⁻⁴⁰ + rest 2⁻⁸⁰ in float64.
+
+    The words are copied to float64, then worked on in place: they may be as large as memory
+    allows."""
     out = _float(state, "hh", shape)
     if "rest" in state:
         below = state["rest"].astype(np.float64)
@@ -223,8 +247,8 @@ def _joined_words(name: str, upper_sum: Any, lower_sum: Any) -> State:
 
 
 def _times_power(state: State, power: int) -> State:
-    """Return 2^(20·power) times the state, its words in order."""
-    state = add({}, state)
+    """Return 2^(20·power) times the state, each word that has a key+ below 2⁴⁰."""
+    state = add({}, state)  # added to an empty state, words are carried to their key+
     for _ in range(power):  # 20 bits at a time: of words of 40, int64 holds no more
         state = add({}, {name: value << BITS for name, value in state.items()})
     return state
@@ -243,8 +267,9 @@ def second_moments(
 
     A part, of `SPARSE_ROWS` rows at most: the features; y (n, q) CSR of 0 and 1, or of whole
     numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,) int64 how many times each row
-    counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y. The arrays of
-    `state` are changed."""
+    counts. Without mass 2²⁰ · 2¹⁵ · 2²⁷ = 2⁶² bounds Σhy, which is below 2⁶³. ``yy`` is Y'Y (q, q)
+    if labels go `across` each other, and otherwise its diagonal (q,). The arrays ``hh``, ``rest``
+    and ``hh+`` of `state` are changed."""
     state = state or {}
     products = Words({name: state[name] for name in NAMES if name in state}, wide)
     sums: State = {name: value for name, value in state.items() if name not in NAMES}
@@ -318,7 +343,7 @@ def _exact_steps(
     coarse: Any, fine: Any | None, Y: sp.csr_matrix
 ) -> Iterator[tuple[Any, Any | None, Matrix]]:
     """Yield H, L and Y of so few rows that their products are exact."""
-    n = max(Y.shape[0], 1)
+    n = max(Y.shape[0], 1)  # without rows one empty step, so that all keys exist
     step = ROWS
     labels: Matrix = Y
     if sp.issparse(coarse):
@@ -390,7 +415,8 @@ def _weighted_sums(
 def moments_of(state: State, unit: ndarray, q: int) -> dict[str, ndarray]:
     """Return the second moments of a state in float64: of the shifted features, labels as they are.
 
-    They are n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q) and yy (q, q)."""
+    They are n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q) and yy, (q, q), or (q,) of a state made
+    without `across`."""
     v = len(unit)
     xx = _products_in_units(state, (v, v))
     xx *= unit[:, None]
@@ -418,14 +444,17 @@ def group_moments(
 ) -> State:
     """Return the state of Σx and Σx² over groups of rows; its parts are (g, v).
 
-    `member` (g, n) CSR, 0 and 1: which rows a group has. `mass` (n,) int64: how many times each row
-    counts; or `member` itself has that for each row of a group, int64."""
+    `member` (g, n) CSR: which rows a group has. Its dtype decides what it means: int64 values, ≥ 0,
+    are how many times a row counts in a group, those of another dtype are 0 and 1. `mass` (n,)
+    int64, ≥ 0: how many times each row counts; it multiplies `member`. With `mass`, or of an int64
+    `member`, the state is wide whatever `wide` says, and ``h`` and ``l`` have a key+, too."""
     if mass is not None or member.dtype == np.int64:
         member = sp.csr_matrix(member, dtype=np.int64, copy=True)
         if mass is not None:
             member.data *= mass[member.indices]
         return _weighted_group_moments(coarse, fine, member, squares)
     state: State = {}
+    # without rows one empty step, so that all keys exist
     for first in range(0, max(coarse.shape[0], 1), ROWS):
         rows = slice(first, first + ROWS)
         H = coarse[rows]
@@ -475,7 +504,8 @@ def _group_summands(H: Any, L: Any | None, squares: bool) -> Iterator[tuple[str,
 def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix, int]]:
     """Yield (rows, M, k) of products' worth of rows that count M·2^(20k) times in a group.
 
-    M (g, rows) is below 2²⁰. There is at least one part, of no rows."""
+    M (g, rows) is below 2²⁰. `member` must be ≥ 0: of a negative number the parts would never end.
+    Without rows there is one empty part, so that all keys exist."""
     for first in range(0, max(member.shape[1], 1), ROWS):
         rows = slice(first, first + ROWS)
         remaining = member[:, rows]
@@ -499,7 +529,10 @@ def sums_of(state: State, unit: ndarray, shape: tuple[int, ...]) -> tuple[ndarra
 
 
 def cross(left: Quantised, right: Quantised, wide: bool = False) -> State:
-    """Return the two words ``hh`` and ``rest`` of A'B, of quantised A (n, v) and B (n, w)."""
+    """Return the two words ``hh`` and ``rest`` of A'B, of quantised A (n, v) and B (n, w).
+
+    If `left` and `right` are one object (`left is right`), A'A is worked out by the symmetric
+    algorithm, `Words.square`; the sums are the same."""
     n, v = left[0].shape
     w = right[0].shape[1]
     products = Words({"hh": np.zeros((v, w), np.int64)}, wide)
@@ -542,10 +575,13 @@ def applied(
     unit: ndarray,
     weights: ndarray,
 ) -> ndarray:
-    """Return X @ `weights` (n, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|.
+    """Return X @ `weights` (n, w) of quantised rows X, with float64 rounding in a fixed order.
 
-    The bits of a row do not depend on the other rows, which a product of floats does not
-    promise."""
+    So the bits of a row do not depend on the other rows, which a product of floats does not
+    promise. Rounded are the additions to the result, three for every `ROWS` columns; the sums of
+    products that are added are exact. Weights times units are cut to three digits of 20 bits of
+    `scale`, the least power of two they do not exceed in size. That is off by 2⁻⁶¹ of `scale` a
+    column at most, and so the product of l and the third digit, 2⁻⁶² at most, is left out."""
     weights = weights * unit[:, None]
     low = weights.min(axis=0, initial=0.0)
     high = weights.max(axis=0, initial=0.0)
