@@ -171,10 +171,12 @@ def accept_options(format: str | None, options: Mapping[str, Any]) -> dict[str, 
 
 
 @cache
-def function_of(reader: type[Reader]) -> Callable[..., DataFrame]:
+def function_of(
+    reader: type[Reader], open: Callable[..., DataFrame] = Reader.__call__
+) -> Callable[..., DataFrame]:
     """Return the reader as a function ``(spark, path, option=value, ...)``.
 
-    It has the reader's signature and documentation."""
+    It has the reader's signature and documentation; `open` calls the reader."""
     defaults: dict[str, Any] = {"spark": REQUIRED}
     if reader.takes_path:
         defaults["path"] = REQUIRED
@@ -188,7 +190,7 @@ def function_of(reader: type[Reader]) -> Callable[..., DataFrame]:
 
     def read(*positional: Any, **options: Any) -> DataFrame:
         values = signature.bind(*positional, **options).arguments
-        return reader()(values.pop("spark"), values.pop("path", None), **values)
+        return open(reader(), values.pop("spark"), values.pop("path", None), **values)
 
     read.__name__ = read.__qualname__ = reader.name
     read.__module__ = "spark_mlfs.read"  # where its name leads to it

@@ -24,6 +24,7 @@ from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, LocalFrame, kinds_of, num_cores
 from ..frames.schema import attribute_names, categories_of, fill_of, packed_from
 from ..frames.sessions import BATCH_BYTES, small_batches
+from ..frames.unchanged import files_read
 from ..lazy import Column, DataFrame, F, Row
 from .arrays import ids_of
 from .block import Block, WrongRow, concatenate, join
@@ -258,7 +259,8 @@ def pack(  # noqa: PLR0913
     source, label_kind = label_source(frame, labels, labels_form, grades)
     packer = Pack(source, are_vectors(frame, features), row_id is not None, weight is not None)
     work = _pack_here if isinstance(frame, LocalFrame) else _pack_there
-    packed: Any = work(frame, packer, (features, labels, row_id, weight), label_kind)
+    with files_read(original).unchanged():
+        packed: Any = work(frame, packer, (features, labels, row_id, weight), label_kind)
     profile = packed.profile
     names = attribute_names(original, features)
     profile.named_ids = packer.named

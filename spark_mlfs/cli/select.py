@@ -425,6 +425,7 @@ def _write(
             gallery,
         )
         target.text("report.html", html)
+    work.files.check()
     target.json(MANIFEST, manifest)
     return manifest
 

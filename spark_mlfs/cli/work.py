@@ -31,6 +31,7 @@ from ..frames.errors import absent, reading
 from ..frames.frame import ENGINE, MEMORY, LocalSession, NeedsSpark
 from ..frames.paths import machine_path, matching
 from ..frames.schema import FEATURES, ID, LABELS, WEIGHT
+from ..frames.unchanged import ReadFiles
 from ..lazy import DataFrame, SparkSession
 from ..output.folder import Output, local_path, plain_path
 from ..output.manifest import opening, versions
@@ -99,6 +100,7 @@ class Work:
         self.table = table
         self.sources = list(sources)
         self.path, self.format, self.options = next(iter(sources), NO_SOURCE)
+        self.files = ReadFiles()  # what is read, as it was when the run began
         self.stages = Stages(args.verbose, args.quiet)
 
     @staticmethod
@@ -152,6 +154,23 @@ class Work:
         This is a `LocalSession` where the engine of `settings` or of the flags is local, or where
         it is auto and all that is read and written is on this machine; else one of Spark's.
         `needs_spark`: what of the command only Spark does."""
+        if not resumes:  # its parts look at their own files
+            self.files = ReadFiles.of_sources(self.sources)
+        try:
+            return self._run_on_engine_for(run, arguments, settings, needs_spark, ahead, resumes)
+        except Exception:  # may be of a file that is half the old one, half the new one
+            self.files.check()
+            raise
+
+    def _run_on_engine_for(
+        self,
+        run: Callable[..., int],
+        arguments: Sequence[Any],
+        settings: Any,
+        needs_spark: str | None,
+        ahead: Sequence[str],
+        resumes: bool,
+    ) -> int:
         chosen = settings or self.args
         engine = ENGINE.accept(chosen.engine or ENGINE.default)
         memory = MEMORY.accept(chosen.memory_bytes)
@@ -236,7 +255,10 @@ class Work:
         results: Mapping[str, Any],
         model: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the entries of manifest.json; those of the applied `model` and the data first."""
+        """Return the entries of manifest.json; those of the applied `model` and the data first.
+
+        Raises `DataError` where a file that was read is no longer what it was."""
+        self.files.check()
         data = {
             "path": self.path,
             "format": self.format,

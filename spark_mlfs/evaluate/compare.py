@@ -8,7 +8,7 @@ finished trial is in the journal before the next one starts, whole or not at all
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from ..blocks.folds import Split
 from ..blocks.pack import pack
 from ..blocks.profile import Profile
 from ..engine.base import Cost, Engine
-from ..errors import SparkMlfsError
+from ..errors import DataError, SparkMlfsError
 from ..frames.errors import notice
 from ..frames.frame import LocalSession, NeedsSpark, check_memory, num_cores
 from ..frames.schema import FEATURES, ID, LABELS
@@ -93,7 +93,7 @@ def run(
     design = plan.design()
     trials_per_data_set = _num_splits(plan) * len(candidates)
     journal.total = len(plan.data) * trials_per_data_set
-    described = {entry["name"] for entry in journal.get("_data")}
+    described = {entry["name"]: entry["fingerprint"] for entry in journal.get("_data")}
     unfinished = _unfinished(plan, journal, trials_per_data_set, described)
     frames = {}
     for position in unfinished:
@@ -112,6 +112,11 @@ def run(
                 rows = _pack(frame, plan, _remaining(budgets, packed))
                 packed[position] = rows
                 taking_part[position] = _taking_part(candidates, rows)
+                if described.get(name, _hexadecimal(rows)) != _hexadecimal(rows):
+                    raise DataError(
+                        "its rows are not those of the trials that an earlier run has done: bring "
+                        "them back, or give another output"
+                    )
                 if name not in described:
                     entry = describe(rows, name, split, _remaining(budgets, packed))
                     journal.put("_data", position, entry)
@@ -179,7 +184,7 @@ def _unfinished(
     plan: Comparison,
     journal: Journal,
     trials_per_data_set: int,
-    described: set[str],
+    described: Container[str],
 ) -> dict[int, list[int]]:
     """Return the numbers of the trials still to run, and of failed ones, by position of the data.
 
@@ -300,9 +305,13 @@ def describe(
         **statistics,
         "label_names": packed.label_names,
         "feature_names": packed.feature_names,
-        "fingerprint": f"{profile.fingerprint:016x}",
+        "fingerprint": _hexadecimal(packed),
         "unseen": None if counts is None else unseen_labels(counts, packed.label_names),
     }
+
+
+def _hexadecimal(rows: Dataset) -> str:
+    return f"{rows.profile.fingerprint:016x}"
 
 
 def unseen_labels(counts: np.ndarray, names: Sequence[str]) -> dict[str, Any] | None:

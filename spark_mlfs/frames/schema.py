@@ -94,12 +94,17 @@ def packed_from(frame: DataFrame) -> DataFrame | None:
     None where there are none, where something was done to the frame since, and where it is cached,
     whose rows are the ones to take."""
     rows = vars(frame).get(PACKED_FROM)  # on Connect any other name is a column
+    return None if rows is None or is_cached(frame) else rows
+
+
+def is_cached(frame: DataFrame | LocalFrame) -> bool:
+    """Return whether a frame's rows are kept."""
     try:
-        return None if rows is None or frame.is_cached else rows
+        return bool(frame.is_cached)
     # the platform's own message, where nothing can be cached: anything else must not be hidden
     except Exception as error:
         if "SUPPORT" in str(error).upper():
-            return rows
+            return False
         raise
 
 

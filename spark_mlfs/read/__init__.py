@@ -23,12 +23,14 @@ from ..lazy import DataFrame, SparkSession
 from .arff import Arff
 from .libsvm import Libsvm
 from .samples import Numbers, Planted, PlantedTruth, planted_truth
-from .tables import table, text
+from .tables import open_by, table, text
 
 __all__ = ["DataNotice", "PlantedTruth", "READERS", "load"]
 __all__ += ["arff", "libsvm", "numbers", "planted", "planted_truth", "table", "text"]
 
-arff, libsvm, numbers, planted = map(function_of, (Arff, Libsvm, Numbers, Planted))
+arff, libsvm, numbers, planted = (
+    function_of(reader, open_by) for reader in (Arff, Libsvm, Numbers, Planted)
+)
 
 
 def load(
@@ -51,11 +53,11 @@ def load(
     >>> frame = spark_mlfs.read.load(spark_mlfs.local_session(), str(file), "csv", **options)
     >>> frame.first()["labels"]
     ['a', 'b']"""
-    return READERS.create(format)(spark, path, **options)
+    return open_by(READERS.create(format), spark, path, **options)
 
 
 def __getattr__(name: str) -> Callable[..., DataFrame]:
     """Return a reader as a function by the name of its format: those of other packages, too."""
     if name in READERS:
-        return function_of(READERS[name])
+        return function_of(READERS[name], open_by)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,6 +44,7 @@ from ..frames.names import columns_of, quoted
 from ..frames.parquet import open_parquet
 from ..frames.schema import FEATURES, with_names
 from ..frames.sessions import OF_THE_JVM, as_spark, jvm_within_reach
+from ..frames.unchanged import READ_FILES, ReadFiles
 from ..lazy import DataFrame, F, SparkSession, T
 from ..params import REQUIRED, Choice, Flag, Integer, Number, Optional, Parameter
 from .columns import assemble
@@ -172,6 +173,20 @@ class Json(Table):
     endings = (".json", ".jsonl", ".ndjson")
 
 
+def open_by(
+    reader: Reader,
+    spark: SparkSession,
+    path: Any = None,
+    **options: Any,
+) -> DataFrame:
+    """Return the frame of a reader, which knows the files that it reads (`frames.unchanged`)."""
+    files = ReadFiles.of(path, reader.name, options)
+    with files.unchanged():
+        frame = reader(spark, path, **options)
+    setattr(frame, READ_FILES, files)
+    return frame
+
+
 def table(
     spark: SparkSession,
     path: str | Sequence[str] | DataFrame | pd.DataFrame,
@@ -182,7 +197,8 @@ def table(
 ) -> DataFrame:
     """Read a table of any such format by the options of `Table`."""
     check_tabular(format)
-    return READERS.create(format)(
+    return open_by(
+        READERS.create(format),
         spark,
         path,
         features=features,
@@ -494,7 +510,8 @@ def text(
     **options: Any,
 ) -> DataFrame:
     """Read a table's text column by the options of `TextTable`; `format` is `source`."""
-    return TextTable()(
+    return open_by(
+        TextTable(),
         spark,
         path,
         text=text,

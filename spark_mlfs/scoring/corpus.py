@@ -39,6 +39,7 @@ from ..frames.errors import reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
 from ..frames.names import near, quoted
 from ..frames.paths import files_of
+from ..frames.unchanged import ReadFiles
 from ..lazy import Column, DataFrame, F, SparkSession, names_of
 from ..output.folder import MANIFEST, OutputTarget, exists, local_path, spark_path
 from ..output.journal import Journal
@@ -283,10 +284,11 @@ class Scoring:
         counted_columns = [*output_names(columns)]
         if self.format == "files":
             counted_columns.append(REASON)
-        frame = pending.inputs.read(pending.todo[number])
-        if columns[0] == "id":
-            frame = _with_id(frame)
-        with reading():
+        names = pending.todo[number]
+        with pending.files.unchanged(names), reading():
+            frame = pending.inputs.read(names)
+            if columns[0] == "id":
+                frame = _with_id(frame)
             tagged = self.scorer.tagged(frame, columns, is_named, **self._tag_settings)
             path = journal.write(number, tagged)
             counts = _count(self.spark, path, counted_columns)
@@ -297,7 +299,7 @@ class Scoring:
         journal.mark_done(
             number,
             {
-                "inputs": pending.todo[number],
+                "inputs": names,
                 **counts,
                 "seconds": seconds,
             },
@@ -376,6 +378,9 @@ class Scoring:
         for names in planned.values():
             known.update(names)
         reader_options = self.scorer.reader_options(self.format, self.options or {})
+        files = ReadFiles()  # pictures and sounds are read once, and have no types
+        if self.format != "files":
+            files = ReadFiles.of(self.path, self.format, reader_options)
         inputs = source(
             self.spark,
             self.path,
@@ -394,17 +399,26 @@ class Scoring:
         todo = {**planned, **fresh}
         for number in journal.parts:
             todo.pop(number, None)
-        return Pending(inputs, columns, fresh, todo)
+        return Pending(
+            inputs,
+            columns,
+            fresh,
+            todo,
+            files,
+        )
 
 
 @dataclass(frozen=True)
 class Pending:
-    """What is left to score: inputs, columns to keep, and parts, of which `fresh` are new."""
+    """What is left to score: inputs, columns to keep, and parts, of which `fresh` are new.
+
+    The types of columns are those of the `files` before the first part."""
 
     inputs: Source
     columns: list[str]
     fresh: Parts
     todo: Parts
+    files: ReadFiles
 
 
 def _with_id(frame: Any) -> Any:
