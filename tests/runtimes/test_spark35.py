@@ -48,7 +48,8 @@ def answers(spark, older, tmp_path_factory):
         place.mkdir()
     ours = everything(spark, places[0])
     answering = Path(__file__).with_name("answers.py")
-    options = ("-o", "addopts=", "-p", "no:cacheprovider", "-q", "-m", "spark35")
+    # all marked ones, slow or not: the choice of this run is inherited otherwise
+    options = ("-o", "addopts=", "-p", "no:cacheprovider", "-q", "-m", "spark35", "--slow", "all")
     done = environment.called(
         [older.with_name("pytest"), *options, answering, *marked()], 600, cwd=folder,
         more={PLACES: os.pathsep.join(map(str, reversed(places)))},
