@@ -11,7 +11,16 @@ of `spark_mlfs.sklearn`.
 The names below are imported when they are first asked for: ``import spark_mlfs`` takes no time and
 needs no Spark."""
 
-from __future__ import annotations
+import sys
+
+# what runs as `python -m spark_mlfs.cli` takes no module of the working folder for one of its own
+# (no `__future__` either, hence the annotations in quotes below)
+if (
+    sys.argv[:1] == ["-m"]
+    and any(word.endswith("spark_mlfs.cli") for word in sys.orig_argv)
+    and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
+):
+    del sys.path[0]
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -201,7 +210,7 @@ def register(cls: type[Entry]) -> type[Entry]:
     return cls
 
 
-def selector_class(method: str) -> type[SelectorEstimator]:
+def selector_class(method: str) -> "type[SelectorEstimator]":
     """Return the estimator class of a method, also of one of your own.
 
     ``register(MyMethod)``, then ``selector_class("my-method")(numTopFeatures=10)``.
@@ -215,7 +224,7 @@ def selector_class(method: str) -> type[SelectorEstimator]:
     return cast("type[SelectorEstimator]", SELECTORS.of(method))
 
 
-def extractor_class(extractor: str) -> type[ExtractorEstimator]:
+def extractor_class(extractor: str) -> "type[ExtractorEstimator]":
     """Return the estimator class of an extractor, as `selector_class` of a method.
 
     >>> from spark_mlfs import extractor_class
@@ -226,7 +235,7 @@ def extractor_class(extractor: str) -> type[ExtractorEstimator]:
     return cast("type[ExtractorEstimator]", EXTRACTING.of(extractor))
 
 
-def classifier_class(classifier: str) -> type[ClassifierEstimator]:
+def classifier_class(classifier: str) -> "type[ClassifierEstimator]":
     """Return the estimator class of a classifier, as `selector_class` of a method.
 
     >>> from spark_mlfs import classifier_class

@@ -30,6 +30,24 @@ def test_a_reader_that_ends_ends_no_command(tmp_path):
         assert process.stderr.read() == "" and process.wait() == 0
 
 
+def test_modules_of_the_working_folder_are_not_run(tmp_path):
+    for name in ("__future__", "typing", "json", "numpy", "pandas", "tqdm", "pyarrow", "jinja2"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(9)")
+    (tmp_path / "d.csv").write_text("a,l\n1,0\n2,1\n3,1\n1,0\n")
+    flags = "--data d.csv --features a --labels-col l --engine local --method mim --output out"
+    run = [sys.executable, "-m", "spark_mlfs.cli", "select", *flags.split()]
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])}
+    ended = subprocess.run(
+        run,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
 def test_a_csv_of_ours_runs_no_formula(tmp_path):
     import pandas as pd
 
