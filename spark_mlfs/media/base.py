@@ -21,6 +21,7 @@ from ..params import Choice, Integer, Optional, Parameter, Values, check
 from ..registry import Entry, Registry
 
 NO_CONTENT = "empty: it holds no bytes"
+NO_MEMORY = "too large for the memory there is"
 Encode = Callable[[Sequence[Any]], tuple[ndarray, list["str | None"]]]
 
 
@@ -60,6 +61,9 @@ class Encoder(Entry):
                 except Unreadable as error:
                     numbers[i] = 0
                     reasons[i] = " ".join(str(error).split())[:200]
+                except MemoryError:
+                    numbers[i] = 0
+                    reasons[i] = NO_MEMORY
             return numbers, reasons
 
         return encode
@@ -167,7 +171,7 @@ class EncodeCells:
     def picture(self, content: bytes) -> bytes | None:
         try:
             return self.encoder.picture(content, self.parameters)
-        except Unreadable:
+        except (Unreadable, MemoryError):
             return None
 
     def pruned(self, names: Sequence[str]) -> EncodeCells:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..params import Integer, Parameter, Values
-from .base import Encoder, Unreadable, require
+from .base import NO_MEMORY, Encoder, Unreadable, require
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 SATURATIONS, BRIGHTNESSES = 4, 8
@@ -132,7 +132,7 @@ def opened(content: bytes, least: tuple[int, int], max_pixels: int) -> Any:
     except UnidentifiedImageError:
         raise Unreadable(f"no image of {', '.join(FORMATS)}{_guess(content)}") from None
     except MemoryError:
-        raise Unreadable("too large for the memory there is") from None
+        raise Unreadable(NO_MEMORY) from None
     except Exception as error:  # decoders raise whatever a damaged file leads them to
         raise Unreadable(f"damaged image ({str(error) or type(error).__name__})") from None
 

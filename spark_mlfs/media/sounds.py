@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +28,8 @@ from .images import jpeg
 
 FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "AIFF")
 LEAST = 1e-10  # of a power
+MOST_RATE = 1_000_000  # samples a second; of more a window is larger than memory
+PICTURE_WINDOWS = 8192  # of a spectrogram, about
 UNKNOWN_SIZES = (0, 0xFFFFFFFF)  # of a WAV that was written as a stream
 MAX_SAMPLES = Parameter(
     "max_samples",
@@ -69,21 +72,36 @@ class SoundFeatures(Encoder):
         size = window_of(rate, p["window"])
         hertz = np.fft.rfftfreq(size, 1 / rate)
         filters = mel_filters(rate, size, p["bands"], p["max_hertz"])
-        bands: list[ndarray] = []
-        centroids: list[ndarray] = []
-        for power in spectra(samples, size):
-            bands.append(_decibels(power @ filters))
-            magnitude = np.sqrt(power)
-            total = magnitude.sum(axis=1)
-            weighted = (magnitude * hertz).sum(axis=1)
-            centroids.append(weighted / np.where(total > 0, total, 1))
-        decibels = np.concatenate(bands)
-        centroid = np.concatenate(centroids)
+
+        def windows() -> Iterator[ndarray]:
+            """Yield the decibels of the bands and the centroid of some windows after others."""
+            for power in spectra(samples, size):
+                magnitude = np.sqrt(power)
+                total = magnitude.sum(axis=1)
+                weighted = (magnitude * hertz).sum(axis=1)
+                centroid = weighted / np.where(total > 0, total, 1)
+                yield np.column_stack([_decibels(power @ filters), centroid])
+
+        mean, deviation = _moments(windows())
         negative = np.signbit(samples)
         crossings = np.count_nonzero(negative[1:] != negative[:-1]) / len(samples)
-        seconds = len(samples) / rate
-        others = [crossings, centroid.mean(), centroid.std(), seconds]
-        return np.array([*decibels.mean(axis=0), *decibels.std(axis=0), *others])
+        others = [crossings, mean[-1], deviation[-1], len(samples) / rate]
+        return np.array([*mean[:-1], *deviation[:-1], *others])
+
+
+def _moments(parts: Iterable[ndarray]) -> tuple[ndarray, ndarray]:
+    """Return mean and deviation of the columns of arrays that are not held together."""
+    count = 0
+    mean: Any = 0.0
+    squares: Any = 0.0
+    for part in parts:
+        part_mean = part.mean(axis=0)
+        share = len(part) / (count + len(part))
+        apart = part_mean - mean
+        squares = squares + ((part - part_mean) ** 2).sum(axis=0) + apart**2 * count * share
+        mean = mean + apart * share
+        count += len(part)
+    return mean, np.sqrt(squares / count)
 
 
 def decoded(content: bytes, max_samples: int) -> tuple[ndarray, int]:
@@ -103,6 +121,8 @@ def decoded(content: bytes, max_samples: int) -> tuple[ndarray, int]:
                     f"{frames} samples in {file.channels} channels, more than max_samples = "
                     f"{max_samples}"
                 )
+            if rate > MOST_RATE:
+                raise Unreadable(f"{rate} samples a second, more than {MOST_RATE}")
             _refuse_cut(content)
             samples = file.read(dtype="float32", always_2d=True)
     except Unreadable:
@@ -153,7 +173,7 @@ def spectra(samples: ndarray, size: int) -> Iterator[ndarray]:
     padded = np.pad(samples, size // 2)
     hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)
     windows = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 2]
-    step = max(1, (1 << 20) // size)  # windows at a time
+    step = max(1, (1 << 20) // max(size, 256))  # windows at a time, of which each has bands, too
     for start in range(0, len(windows), step):
         spectrum = np.fft.rfft(windows[start : start + step] * hann)
         yield np.abs(spectrum) ** 2 / hann.sum() ** 2
@@ -163,7 +183,7 @@ def _decibels(power: ndarray) -> ndarray:
     return 10 * np.log10(np.maximum(power, LEAST))
 
 
-@cache
+@lru_cache(maxsize=8)  # files may have any rate
 def mel_filters(
     rate: int,
     size: int,
@@ -181,13 +201,18 @@ def mel_filters(
     logarithmic = 1000 * np.exp(log_step * (mels - 15))
     edges = np.where(mels < 15, mels * step, logarithmic)
     hertz = np.fft.rfftfreq(size, 1 / rate)
-    low = edges[:-2, None]
-    middle = edges[1:-1, None]
-    high = edges[2:, None]
-    rising = (hertz - low) / (middle - low)
-    falling = (high - hertz) / (high - middle)
+    # of each triangle the places between its ends alone: all of them would be bands × window
+    starts = np.searchsorted(hertz, edges[:-2])
+    lengths = np.searchsorted(hertz, edges[2:]) - starts
+    band = np.repeat(np.arange(bands), lengths)
+    places = np.arange(len(band)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    low, middle, high = (edges[band + side] for side in range(3))
+    rising = (hertz[places] - low) / (middle - low)
+    falling = (high - hertz[places]) / (high - middle)
     triangles = np.minimum(rising, falling).clip(0)
-    return sp.csc_array((triangles * (2 / (high - low))).T)
+    filters = sp.csc_array((triangles * (2 / (high - low)), (places, band)), (len(hertz), bands))
+    filters.eliminate_zeros()
+    return filters
 
 
 def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.default) -> bytes:
@@ -196,7 +221,7 @@ def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.defau
     Raises `Unreadable` where it is none."""
     image = require("PIL.Image", "Pillow", "a spectrogram")
     samples, rate = decoded(content, max_samples)
-    size = window_of(rate, 0.046)
+    size = max(window_of(rate, 0.046), window_of(len(samples), 2 / PICTURE_WINDOWS))
     filters = mel_filters(rate, size, side, 8000.0)
     decibels = np.concatenate([_decibels(power @ filters) for power in spectra(samples, size)])
     loudest = decibels.max()

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import io
 import struct
+import tracemalloc
 import zlib
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from spark_mlfs.errors import NotInstalledError, ParameterError
 from spark_mlfs.media import ENCODERS, generate
 from spark_mlfs.media.base import EncodeCells
 from spark_mlfs.media.images import decoded
+from spark_mlfs.media.sounds import _moments
 
 
 def png(array, mode=None, **how):
@@ -189,6 +192,7 @@ HOSTILE_SOUNDS = {
     "image": (png(PICTURE), "no sound"),
     "long": (flac(np.zeros(3_000_000, np.int16)), "max_samples"),
     "not finite": (wav(np.array([0.0, np.nan]), subtype="FLOAT"), "finite"),
+    "rate": (wav(NOISE, 2**31 - 1), "2147483647 samples a second, more than 1000000"),
 }
 
 
@@ -197,6 +201,32 @@ def test_a_hostile_sound_is_a_reason(what):
     content, expected = HOSTILE_SOUNDS[what]
     _, reasons, _ = encode("sound", [wav(NOISE), content], max_samples=1_000_000)
     assert reasons[0] is None and reasons[1] is not None and expected in reasons[1]
+
+
+@pytest.mark.parametrize("rate", [1_000_000, 100])
+def test_memory_is_that_of_the_samples_whatever_the_rate(rate):
+    """The triangles of 10 s at a million a second, all places of each, would be 8 GB."""
+    content = wav(np.zeros(400_000), rate, subtype="PCM_U8")
+    encoder = EncodeCells.of("sound", {"window": 10 if rate > 100 else 0.001, "bands": 256})
+    tracemalloc.start()
+    _, (reason,) = encoder.encoder.open(encoder.parameters)([content])
+    assert encoder.picture(content) and reason is None
+    assert tracemalloc.get_traced_memory()[1] < 1 << (30 if rate > 100 else 26)
+    tracemalloc.stop()
+
+
+def test_parts_of_windows_have_the_moments_of_all():
+    values = RNG.normal(5, 2, (1000, 3))
+    mean, deviation = _moments(np.split(values, [1, 2, 500]))
+    np.testing.assert_allclose(mean, values.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(deviation, values.std(axis=0), rtol=1e-13)
+
+
+def test_no_memory_is_a_reason(monkeypatch):
+    encoder = EncodeCells.of("image", {})
+    monkeypatch.setattr(type(encoder.encoder), "features", Mock(side_effect=MemoryError))
+    _, reasons = encoder.encoder.open(encoder.parameters)([png(PICTURE)])
+    assert reasons == ["too large for the memory there is"]
 
 
 def test_two_channels_are_their_mean():
