@@ -24,6 +24,7 @@ from .frame import Batches, Kind, LocalFrame, NeedsSpark
 SPLIT_BYTES = 32 << 20  # of a plain file that one core reads at a time
 PACKED_TIMES = 6  # that a packed text is larger unpacked, about
 BLOCK_BYTES = 4 << 20  # of lines that are one batch, about
+NOT_UTF8 = "its name is no UTF-8: rename it"
 BOM = b"\xef\xbb\xbf"
 Item = TypeVar("Item")
 _OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
@@ -38,36 +39,45 @@ def machine_path(path: str) -> str:
     return os.path.abspath(re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE))
 
 
-def matching(local: str, nested: bool = False) -> list[str]:
+def as_text(path: str) -> str:
+    """Return a path, in which bytes that are no UTF-8 are escapes such as ``\\xe9``."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def matching(local: str) -> list[str]:
     """Return the path itself, or what it stands for as a glob, sorted by name."""
     if os.path.exists(local):
         return [local]
     matches: set[str] = set()
     for pattern in _braces(local):
-        matches.update(glob.glob(pattern, recursive=nested))
+        matches.update(glob.glob(pattern))
     return sorted(matches)
 
 
-def files_of(path: str, nested: bool = False) -> list[str]:
+def files_of(path: str) -> list[str]:
     """Return the files that a path, folder or glob stands for, sorted by name.
 
     Hidden ones (``.`` or ``_`` in front) are not among them. Raises `DataError` where there are
-    none; with `nested` those of folders in folders are among them, too, perhaps none."""
-    matches = matching(machine_path(path), nested)
+    none."""
+    matches = matching(machine_path(path))
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
     files = [match for match in matches if not os.path.isdir(match)]
-    if not nested and any(Path(file).is_fifo() for file in files):  # as /dev/stdin may be
+    if any(Path(file).is_fifo() for file in files):  # as /dev/stdin may be
         raise DataError(
             f"{path} is a pipe, and data are read more than once: save them in a file first"
         )
     for match in matches:
-        for folder, inner, names in os.walk(match, followlinks=True):
-            inner[:] = [name for name in inner if name[0] not in "._"]
-            if inner and not nested:
+        for name in os.listdir(match) if os.path.isdir(match) else ():
+            file = os.path.join(match, name)
+            if name[0] not in "._" and os.path.isdir(file):
                 raise NeedsSpark(f"{match} has folders in it")
-            files += [os.path.join(folder, name) for name in names if name[0] not in "._"]
-    if not files and not nested:
+            if name[0] not in "._":
+                files.append(file)
+    for file in files:
+        if as_text(file) != file:
+            raise DataError(f"{as_text(file)}: {NOT_UTF8}")
+    if not files:
         raise DataError(
             f"{path}: no file there; give the data file, a folder or a glob that matches some"
         )

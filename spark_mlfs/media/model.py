@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pickle
+import stat
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from ..errors import DataError, ParameterError
 from .base import require
 
 LARGE = 1 << 20  # bytes of a model that are not sent with every plan
+MOST_BYTES = 8 << 30  # of a model's files together, which are held in memory
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class OnnxModel:
         Raises `ParameterError` where the first is none, or asks for others."""
         content = next(iter(files.values()))
         for name in files:
-            if Path(name).is_absolute() or ".." in Path(name).parts:
+            if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
                 raise _outside(source, name)
         for location in external_files(content, source):
             if location not in files:
@@ -59,15 +61,16 @@ class OnnxModel:
 
         Raises `ParameterError` for what is no model, or asks for other files."""
         name = path.removeprefix("file://")
-        content = _content(name, path)
+        content = _content(name, path, MOST_BYTES)
         files = {os.path.basename(name): content}
-        folder = Path(name).parent
+        folder = os.path.dirname(name) or "."
+        left = MOST_BYTES - len(content)
         for location in external_files(content, path):
-            file = folder / location
-            inside = file.resolve().is_relative_to(folder.resolve())
-            if Path(location).is_absolute() or not inside:
+            file = os.path.join(folder, location)
+            if "\0" in location or not _is_inside(file, folder):
                 raise _outside(path, location)
-            files[location] = _content(str(file), f"{path} asks for {location!r}, which")
+            files[location] = _content(file, f"{path} asks for {location[:200]!r}, which", left)
+            left -= len(files[location])
         return OnnxModel.of(files, path)
 
     def state(self) -> dict[str, Any]:
@@ -140,10 +143,15 @@ def sent(spark: Any, model: OnnxModel | SentModel) -> OnnxModel | SentModel:
     return SentModel(name, model.digest)
 
 
+def one_line(error: Exception) -> str:
+    """Return the beginning of what an error of another library says."""
+    return " ".join(str(error).split())[:160]
+
+
 def _outside(source: str, name: str) -> ParameterError:
     return ParameterError(
-        f"{source} asks for {name!r} outside its folder, which is not read: put the file beside "
-        "the model, and export the model again"
+        f"{source} asks for {name[:200]!r} outside its folder, which is not read: put the file "
+        "beside the model, and export the model again"
     )
 
 
@@ -154,7 +162,7 @@ def external_files(content: bytes, source: str) -> list[str]:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # of the library that reads it
         raise ParameterError(
-            f"{source} is no ONNX model ({str(error)[:80]}): give the file that was exported"
+            f"{source} is no ONNX model ({one_line(error)}): give the file that was exported"
         ) from None
     if not model.HasField("graph"):
         raise ParameterError(
@@ -178,14 +186,29 @@ def _tensors(message: Any, kind: type) -> Iterator[Any]:
                 yield from _tensors(part, kind)
 
 
-def _content(name: str, title: str) -> bytes:
+def _is_inside(file: str, folder: str) -> bool:
+    real = os.path.realpath(folder)
+    return os.path.realpath(file).startswith(real.rstrip("/") + "/")
+
+
+def _content(name: str, title: str, most: int) -> bytes:
+    """Return the bytes of a regular file, `ParameterError` where it is none or larger."""
     try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ParameterError(
-            f"{title} cannot be read ({reason}): give the path of an ONNX file on this machine"
-        ) from None
+        # a pipe without a writer would wait for one
+        with open(os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size <= most:
+                content = file.read(most + 1)
+                if len(content) <= most:
+                    return content
+        reason = f"it has more than the {most} bytes that are left for it"
+        if not stat.S_ISREG(status.st_mode):
+            reason = "is a directory" if stat.S_ISDIR(status.st_mode) else "is no regular file"
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+    raise ParameterError(
+        f"{title} cannot be read ({reason}): give the path of an ONNX file on this machine"
+    )
 
 
 # ---- without entries of an output ----
@@ -196,6 +219,38 @@ _ENTRY_BY_ENTRY = frozenset(
     "Identity Cast Relu LeakyRelu Elu Gelu Sigmoid Tanh Softplus Dropout".split()
 )
 _OF_TWO = frozenset(("Add", "Sub", "Mul", "Div"))
+
+
+def numbers_kept(
+    metadata: Mapping[str, str],
+    output: str,
+    width: int,
+    source: str,
+) -> dict[str, list[int]]:
+    """Return by output the numbers of its entries in the whole model, those of `output` for sure.
+
+    Raises `ParameterError` for metadata that this library did not write."""
+    fault = None
+    kept: Any = {}
+    try:
+        kept = json.loads(metadata.get(KEPT) or "{}")
+    except (ValueError, RecursionError):
+        fault = "is no JSON"
+    if not isinstance(kept, dict) or not all(map(_is_numbers, kept.values())):
+        fault = fault or "is no object of lists of different whole numbers"
+    elif len(kept.get(output, range(width))) != width:
+        fault = f"has {len(kept[output])} numbers for the {width} entries of {output!r}"
+    if fault is not None:
+        raise ParameterError(
+            f"{source}: its metadata {KEPT!r} {fault}: export the model again, or take it out"
+        )
+    return {output: [*range(width)], **kept}
+
+
+def _is_numbers(entry: Any) -> bool:
+    if not isinstance(entry, list) or not all(type(number) is int for number in entry):
+        return False
+    return len({*entry}) == len(entry) and all(0 <= number < 1 << 31 for number in entry)
 
 
 def pruned(
@@ -210,17 +265,19 @@ def pruned(
     (Gemm or MatMul; entry by entry what comes behind)."""
     onnx = require("onnx", "onnx", "cutting a model")
     name = next(iter(model.files))
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(f"{folder}/{name}")
-        proto = onnx.load(f"{folder}/{name}")
-    graph = proto.graph
     try:
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(f"{folder}/{name}")
+            proto = onnx.load(f"{folder}/{name}")
+        graph = proto.graph
         cut = _OutputCut(onnx, graph, width, places)
         cut.value(output)
-    except _CannotCut as fault:
+    except (
+        Exception
+    ) as fault:  # of the library, too, which reads weights otherwise than onnxruntime
         raise ParameterError(
-            f"{name}: {output!r} cannot be cut to some of its numbers: {fault}; encode with the "
-            "whole model"
+            f"{name}: {output!r} cannot be cut to some of its numbers: {one_line(fault)}; encode "
+            "with the whole model"
         ) from None
     used = set(_names_used(graph))
     for tensor in [tensor for tensor in graph.initializer if tensor.name not in used]:
@@ -230,9 +287,8 @@ def pruned(
         if value.name in cut.values and shape.dim:
             shape.dim[-1].dim_value = len(places)
     metadata = {entry.key: entry.value for entry in proto.metadata_props}
-    by_output = json.loads(metadata.get(KEPT, "{}"))
-    numbers = by_output.get(output) or range(width)
-    by_output[output] = [numbers[place] for place in places]
+    by_output = numbers_kept(metadata, output, width, name)
+    by_output[output] = [by_output[output][place] for place in places]
     metadata[KEPT] = json.dumps(by_output)
     onnx.helper.set_model_props(proto, metadata)
     return OnnxModel.of({name: proto.SerializeToString()}, name)

@@ -9,7 +9,7 @@ batch each. What cannot be encoded gives a reason."""
 
 from __future__ import annotations
 
-import json
+import math
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -36,10 +36,12 @@ from .base import (
     spans,
 )
 from .images import MAX_PIXELS, PICTURE, opened, thumbnail
-from .model import KEPT, OnnxModel, pruned, sent
+from .model import OnnxModel, numbers_kept, one_line, pruned, sent
 
 LEAST_BUCKET = 8  # tokens that a row is padded to at least
 MOST_SESSIONS = 4  # that a process keeps
+LONGEST_NAME = 200  # of an output, which features are called by
+MOST_NUMBERS = 1 << 28  # of a row's input
 # what transformers' exports call the inputs beside the tokens
 MASK = "attention_mask"
 TYPES = "token_type_ids"
@@ -157,12 +159,8 @@ def _opened(model: OnnxModel) -> Any:
             return open_session(f"{folder}/{name}")
     except Exception as error:
         raise ParameterError(
-            f"{name}: onnxruntime cannot load the model ({_message(error)}): export it again"
+            f"{name}: onnxruntime cannot load the model ({one_line(error)}): export it again"
         ) from None
-
-
-def _message(error: Exception) -> str:
-    return " ".join(str(error).split())[:160]
 
 
 # ---- rows ----
@@ -211,6 +209,11 @@ class Encoding:
                     f"{setting('passage_length', length)}: of a row {most} tokens are read; give "
                     "no more than that"
                 )
+        if math.prod(shape) > MOST_NUMBERS:
+            raise ParameterError(
+                f"{name}: a row of input {rows.name!r} has {math.prod(shape)} numbers, more than "
+                f"{MOST_NUMBERS}: export it for smaller rows"
+            )
         _check_inputs(
             rows,
             others,
@@ -236,9 +239,8 @@ class Encoding:
             raise ParameterError(
                 f"{name} does not take rows as it says ({error}): export it again"
             ) from None
-        metadata = session.get_modelmeta().custom_metadata_map.get(KEPT)
-        numbers = json.loads(metadata).get(output) if metadata else None
-        numbers = numbers or range(vectors.shape[1])
+        metadata = session.get_modelmeta().custom_metadata_map
+        numbers = numbers_kept(metadata, output, vectors.shape[1], name)[output]
         return replace(encoding, names=tuple(f"{output}_{i}" for i in numbers))
 
     @property
@@ -408,7 +410,7 @@ class Encoding:
         try:
             (output,) = session.run([self.output], feeds)
         except Exception as error:
-            raise Unreadable(f"the model refuses it ({_message(error)})") from None
+            raise Unreadable(f"the model refuses it ({one_line(error)})") from None
         return self._vectors(np.asarray(output), mask)[: len(rows)]
 
     def _vectors(self, output: ndarray, mask: ndarray) -> ndarray:
@@ -570,6 +572,12 @@ def _output(outputs: Sequence[str], settings: Values, name: str) -> str:
     """Return the name of the output that is taken."""
     output = settings["output"]
     listed = ", ".join(outputs)[:200]
+    odd = next((o for o in outputs if not o.isprintable() or len(o) > LONGEST_NAME), None)
+    if odd is not None or not outputs:
+        fault = "no output" if odd is None else f"an output with the name {odd[:40]!r}"
+        raise ParameterError(
+            f"{name} has {fault}: export it with one of at most {LONGEST_NAME} printed characters"
+        )
     if output is None:
         if len(outputs) > 1:
             raise ParameterError(

@@ -25,7 +25,7 @@ from ..formats import Distinct, Names, Reader, Texts, format_of
 from ..frames.errors import notice, reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.names import columns_of, quoted
-from ..frames.paths import files_of, machine_path, runs
+from ..frames.paths import as_text, machine_path, runs
 from ..frames.schema import FEATURES, REJECTED, with_names
 from ..frames.sessions import FILE_WEIGHT, session_setting
 from ..lazy import DataFrame, F, SparkSession
@@ -43,6 +43,7 @@ from .encoded import (
     refuse,
     rejected_rows,
 )
+from .folders import NO_FILE, NOT_REGULAR, Listing, fault_of, inside_of, on_machine
 from .layout import TEXT_IDS
 from .lines import paths_of, plain
 from .tables import open_table
@@ -242,11 +243,12 @@ def gallery_of(
 
     `path` and the options of the command name them."""
     p = {q.name: options.get(q.name, q.default) for q in OF_FILES}
-    root = locate(path, p["root"]).root
+    location = locate(path, p["root"])
 
     def reopened(paths: Sequence[str]) -> DataFrame:
+        root = location.root
         names = [path if re.match(OUTSIDE, path) else f"{root}/{path}" for path in paths]
-        return open_files(spark, FileLocation(root, names, exact=True), p)
+        return open_files(spark, replace(location, paths=names, table=None, exact=True), p)
 
     return Gallery(rows, reopened, encoder)
 
@@ -321,13 +323,14 @@ class FileLocation:
     paths: list[str]
     table: str | None = None
     exact: bool = False  # paths are those of files, whether these are there or not
-    # files beside those that Spark does not scan, and why
+    # files beside those that are not read, and why
     absent: Mapping[str, str] = field(default_factory=dict)
+    inside: tuple[str, ...] = ()  # the places of this machine that links may lead to
     large: bool = True  # whether some may be larger than is read
 
     def relative(self, path: str) -> str:
         """Return a path as rows have it."""
-        path = re.sub(r"^(\./)+", "", plain(path).replace(os.sep, "/"))
+        path = re.sub(r"^(\./)+", "", as_text(plain(path)).replace(os.sep, "/"))
         root = plain(self.root).rstrip("/") + "/"
         if path.startswith(root):
             path = path[len(root) :]
@@ -369,9 +372,8 @@ def locate(path: Any, root: str | None) -> FileLocation:
     if root is None:
         folders = {*map(_folder_of, paths)}
         root = os.path.commonpath(folders) if len(folders) > 1 else folders.pop()
-    if table is not None:
-        paths = []
-    return FileLocation(_absolute(root), paths, table)
+    inside = inside_of([root, *paths])
+    return FileLocation(_absolute(root), [] if table else paths, table, inside=inside)
 
 
 def _folder_of(path: str) -> str:
@@ -391,16 +393,14 @@ def _absolute(path: str) -> str:
 # ---- in this process ----
 
 
-def walk(location: FileLocation) -> list[str]:
-    """Return the files of this machine at a location, sorted by path."""
-    if location.exact:
-        return [machine_path(path) for path in location.paths]
-    files = {file for path in location.paths for file in files_of(path, nested=True)}
-    if not files:
+def walk(location: FileLocation) -> Listing:
+    """Return the files of this machine at a location."""
+    listing = Listing.of(location.paths or [location.root], location.inside)
+    if not listing.names:
         raise DataError(
             f"{location.paths[0]}: no file there; give a folder or a glob that has some"
         )
-    return sorted(files)
+    return listing
 
 
 def _open_here(
@@ -422,19 +422,34 @@ def _open_here(
             raise table.refused(next(twice, None))
         labels = listed.select(table.labels)
         kinds |= {name: table.frame.kinds[name] for name in table.labels}
-    names = [] if table is not None and table.lists_files else walk(location)
+    names: list[str] = []
+    reasons: Mapping[str, str] = {}
+    if location.exact:
+        names = [*map(machine_path, location.paths), *location.absent]
+        reasons = location.absent
+    elif table is None or not table.lists_files:
+        listing = walk(location)
+        names = listing.names
+        reasons = listing.reasons
     if table is not None:  # which may lie among them
         names = [name for name in names if name != _absolute(table.name)]
     places = {path: os.path.join(location.root, path) for path in rows}
     places |= {location.relative(name): name for name in names}
-    files = [_File(places[path], path, rows.get(path, -1)) for path in sorted(places)]
+    files = [
+        _File(place, path, rows.get(path, -1), reasons.get(place))
+        for path, place in sorted(places.items())
+    ]
     if folders:
         kinds[FOLDER] = Kind("array<string>", Kind("string"))
     unlisted = None if table is None else table.unlisted
     read = partial(
         _batches,
-        most=p["max_file_bytes"],
-        unlisted=unlisted,
+        row_of=partial(
+            _row,
+            most=p["max_file_bytes"],
+            unlisted=unlisted,
+            inside=location.inside,
+        ),
         labels=labels,
         folders=folders,
     )
@@ -444,11 +459,13 @@ def _open_here(
 
 @dataclass(frozen=True)
 class _File:
-    """A file by its place, its path from the root, and its row in the table of labels."""
+    """A file by its place, its path from the root, its row in the table of labels; perhaps a
+    reason."""
 
     name: str
     path: str
     row: int
+    reason: str | None
 
     @property
     def size(self) -> int:
@@ -460,12 +477,11 @@ class _File:
 
 def _batches(
     files: Sequence[_File],
-    most: int,
-    unlisted: str | None,
+    row_of: Callable[[_File], tuple[Any, ...]],
     labels: pa.Table | None,
     folders: bool,
 ) -> Batches:
-    rows = ((file, *_row(file, most, unlisted)) for file in files)
+    rows = ((file, *row_of(file)) for file in files)
 
     def size_of(row: tuple[Any, ...]) -> int:
         return max(len(row[3] or b""), BATCH_BYTES >> 10)
@@ -475,19 +491,25 @@ def _batches(
 
 
 def _row(
-    file: _File, most: int, unlisted: str | None
+    file: _File,
+    most: int,
+    unlisted: str | None,
+    inside: Sequence[str],
 ) -> tuple[int | None, int | None, bytes | None, str | None]:
     """Return size, time in microseconds, content and reason of a file."""
+    reason = NOT_INSIDE if re.match(OUTSIDE, file.path) else file.reason
+    reason = reason or fault_of(file.name, inside)
+    absent = unlisted is not None and file.row < 0
+    if reason is not None:
+        return None, None, None, unlisted if absent else reason
     try:
-        if re.match(OUTSIDE, file.path):
-            return None, None, None, NOT_INSIDE
         status = os.stat(file.name)
         size = status.st_size
         time = round(status.st_mtime * 1e6)
-        if unlisted is not None and file.row < 0:
+        if absent:
             return size, time, None, unlisted
         if not stat.S_ISREG(status.st_mode):
-            return size, time, None, "no regular file"
+            return size, time, None, NOT_REGULAR
         if size > most:
             return size, time, None, too_large(most)
         with open(file.name, "rb") as opened:
@@ -498,7 +520,6 @@ def _row(
         return None, None, None, f"cannot be read ({error.strerror})"
 
 
-NO_FILE = "no such file"
 EMPTY = NO_CONTENT
 NOT_INSIDE = "not in the folder that paths are relative to (root)"
 OUTSIDE = r"(/|\.\./|\w+://)"  # of a path that is not relative, or leads out
@@ -536,6 +557,9 @@ NO_FOLDER = "in no folder, whose name would be its label"
 # ---- on Spark ----
 
 
+_SCANNED = "path string, modificationTime timestamp, length bigint, content binary"
+
+
 @dataclass(frozen=True)
 class _Listing:
     """Files as Spark lists them.
@@ -553,6 +577,9 @@ def _listed(spark: SparkSession, location: FileLocation, most: int) -> _Listing:
     """Return the files at a location, in one pass over what the file system says of them."""
     paths = [path if "://" in path else machine_path(path) for path in location.paths]
     paths = paths or [location.root]
+    here = None if location.exact or not all(map(_is_there, paths)) else walk(location)
+    if here is not None and here.odd:  # Spark would follow every link, and stumble over names
+        return _odd_listing(spark, location, here)
     if location.exact:
         paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths]
     # of more than some paths Spark would list each in a task of its own
@@ -571,6 +598,26 @@ def _listed(spark: SparkSession, location: FileLocation, most: int) -> _Listing:
             in_scan = {plain(row[0]) for row in scan.select(PATH).collect()}
             empty = [name for name in names if plain(name) not in in_scan]
     return _Listing(scan, names, dict.fromkeys(empty, EMPTY), (longest or 0) > most)
+
+
+def _is_there(path: str) -> bool:
+    return on_machine(path) and os.path.exists(machine_path(_folder_of(path)))
+
+
+def _odd_listing(spark: SparkSession, location: FileLocation, here: Listing) -> _Listing:
+    """Return files of this machine as they are listed here, each of them named to Spark."""
+    reasons = dict(here.reasons)
+    for name in here.names:
+        if name not in reasons and not os.path.getsize(name):
+            reasons[name] = EMPTY
+    absent = {f"file://{name}": reason for name, reason in reasons.items()}
+    present = [f"file://{name}" for name in here.names if name not in reasons]
+    if present:
+        named = replace(location, paths=present, exact=True)
+        scan = _listed(spark, named, 0).scan
+    else:
+        scan = spark.createDataFrame([], _SCANNED)
+    return _Listing(scan, [*present, *absent], absent, True)
 
 
 def _open_spark(
@@ -676,11 +723,12 @@ def corpus_of(
     if not isinstance(spark, LocalSession):
         listed = _listed(spark, location, p["max_file_bytes"])
     rows_of_all = open_files(spark, location, p, listed=listed)
-    absent = dict(listed.absent) if listed else {}  # of files that Spark does not scan
-    if listed:
-        names = listed.names
-    else:
-        names = [] if location.table else [f"file://{name}" for name in walk(location)]
+    absent = dict(listed.absent) if listed else {}  # of files that are not read
+    names = listed.names if listed else []
+    if listed is None and location.table is None:
+        here = walk(location)
+        names = [f"file://{name}" for name in here.names]
+        absent = {f"file://{name}": reason for name, reason in here.reasons.items()}
     if location.table is not None:
         scanned = set(names)
         names = _names_in_table(spark, location, location.table, p["path_column"])
@@ -690,14 +738,14 @@ def corpus_of(
     def read(chosen: Sequence[str]) -> Any:
         present = [name for name in chosen if name not in absent]
         reasons = {location.relative(name): absent[name] for name in chosen if name in absent}
-        if present:
-            large = not listed or listed.large
-            files = FileLocation(
-                location.root,
-                present,
+        if present or not listed:
+            files = replace(
+                location,
+                paths=present,
+                table=None,
                 exact=True,
                 absent=reasons,
-                large=large,
+                large=not listed or listed.large,
             )
             return open_files(spark, files, p)
         rows = [(name, None, None, None, reason) for name, reason in reasons.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 import pickle
 import tracemalloc
 from pathlib import Path
@@ -17,6 +18,7 @@ from onnx_models import T, images, jpeg, model, saved, texts, tokens, weight
 from PIL import Image
 
 from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.media import model as files_of_models
 from spark_mlfs.media.base import EncodeCells, passages_of, pooled, spans
 from spark_mlfs.media.model import OnnxModel
 from spark_mlfs.media.onnx import _SESSIONS
@@ -269,6 +271,11 @@ def copied(kind, *shape):
             {}, "also has an input 'z'",
         ),
         (
+            ([("Identity", ["x"], ["a\nb"], {})], [("x", T.FLOAT, ["N", 3, 8, 8])], [("a\nb", T.FLOAT, ["N", 3, 8, 8])]),
+            {}, r"an output with the name 'a\\nb': export it",
+        ),
+        (images(size=1 << 20), {}, "has 3298534883328 numbers, more than"),
+        (
             ([("Identity", ["x"], [y], {}) for y in "yz"], [("x", T.FLOAT, ["N", 3, 8, 8])], [(y, T.FLOAT, None) for y in "yz"]),
             {}, "has the outputs y, z: set output",
         ),
@@ -334,6 +341,49 @@ def test_nothing_outside_the_folder_is_read(tmp_path, location, monkeypatch):
     content = Path(path).read_bytes()
     with pytest.raises(ParameterError, match="does not belong to it"):
         OnnxModel.of({"m.onnx": content}, "it")
+
+
+@pytest.mark.parametrize("location", ["pipe", "/dev/zero", "zero", "a\0b", "", ".", "n" * 5000])
+def test_what_is_no_file_is_not_read(tmp_path, location):
+    """A pipe without a writer, or a device without an end, would never have been read."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    with pytest.raises(ParameterError, match=r"outside its folder|cannot be read \(") as error:
+        encoder(outside(tmp_path, location))
+    assert len(str(error.value).splitlines()) == 1 and len(str(error.value)) < 600
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(ParameterError, match="is no regular file"):
+            encoder(path)
+
+
+def test_a_model_beyond_the_bound_is_not_read(tmp_path, monkeypatch):
+    path = outside(tmp_path, "weights.bin")
+    monkeypatch.setattr(files_of_models, "MOST_BYTES", Path(path).stat().st_size + 100)
+    with pytest.raises(ParameterError, match="it has more than the 100 bytes that are left"):
+        encoder(path)
+
+
+@pytest.mark.parametrize(
+    ("kept", "fault"),
+    [
+        ("not json", "is no JSON"),
+        ("[" * 9999, "is no JSON"),
+        ("[1]", "no object of lists"),
+        ('{"embedding": 3}', "no object of lists"),
+        ('{"embedding": [1.5]}', "no object of lists"),
+        ('{"embedding": [-1, true]}', "no object of lists"),
+        ('{"embedding": [9]}', "has 1 numbers for the 12 entries of 'embedding'"),
+        (f'{{"embedding": {[1] * 12}}}', "no object of lists of different whole numbers"),
+        (f'{{"embedding": {[*range(11), 10**4000]}}}', "no object of lists"),
+    ],
+)
+def test_metadata_of_a_stranger_are_one_line(tmp_path, kept, fault):
+    made = model(*images())
+    onnx.helper.set_model_props(made, {"spark_mlfs.kept": kept})
+    onnx.save(made, str(tmp_path / "m.onnx"))
+    with pytest.raises(ParameterError, match=fault) as error:
+        encoder(tmp_path / "m.onnx")
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_names_of_saved_files_stay_in_their_folder(tmp_path):
