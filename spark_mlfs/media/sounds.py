@@ -80,13 +80,15 @@ class SoundFeatures(Encoder):
                 total = magnitude.sum(axis=1)
                 weighted = (magnitude * hertz).sum(axis=1)
                 centroid = weighted / np.where(total > 0, total, 1)
-                yield np.column_stack([_decibels(power @ filters), centroid])
+                decibels = _decibels(power @ filters)
+                yield np.column_stack([decibels, centroid])
 
         mean, deviation = _moments(windows())
         negative = np.signbit(samples)
         crossings = np.count_nonzero(negative[1:] != negative[:-1]) / len(samples)
+        of_bands = (mean[:-1], deviation[:-1])
         others = [crossings, mean[-1], deviation[-1], len(samples) / rate]
-        return np.array([*mean[:-1], *deviation[:-1], *others])
+        return np.concatenate([*of_bands, others])
 
 
 def _moments(parts: Iterable[ndarray]) -> tuple[ndarray, ndarray]:

@@ -577,9 +577,9 @@ def _listed(spark: SparkSession, location: FileLocation, most: int) -> _Listing:
     """Return the files at a location, in one pass over what the file system says of them."""
     paths = [path if "://" in path else machine_path(path) for path in location.paths]
     paths = paths or [location.root]
-    here = None if location.exact or not all(map(_is_there, paths)) else walk(location)
-    if here is not None and here.odd:  # Spark would follow every link, and stumble over names
-        return _odd_listing(spark, location, here)
+    listing = None if location.exact or not all(map(_is_there, paths)) else walk(location)
+    if listing is not None and listing.odd:  # Spark would follow every link, and stumble over names
+        return _odd_listing(spark, location, listing)
     if location.exact:
         paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths]
     # of more than some paths Spark would list each in a task of its own
@@ -604,14 +604,14 @@ def _is_there(path: str) -> bool:
     return on_machine(path) and os.path.exists(machine_path(_folder_of(path)))
 
 
-def _odd_listing(spark: SparkSession, location: FileLocation, here: Listing) -> _Listing:
+def _odd_listing(spark: SparkSession, location: FileLocation, listing: Listing) -> _Listing:
     """Return files of this machine as they are listed here, each of them named to Spark."""
-    reasons = dict(here.reasons)
-    for name in here.names:
+    reasons = dict(listing.reasons)
+    for name in listing.names:
         if name not in reasons and not os.path.getsize(name):
             reasons[name] = EMPTY
     absent = {f"file://{name}": reason for name, reason in reasons.items()}
-    present = [f"file://{name}" for name in here.names if name not in reasons]
+    present = [f"file://{name}" for name in listing.names if name not in reasons]
     if present:
         named = replace(location, paths=present, exact=True)
         scan = _listed(spark, named, 0).scan
@@ -726,9 +726,9 @@ def corpus_of(
     absent = dict(listed.absent) if listed else {}  # of files that are not read
     names = listed.names if listed else []
     if listed is None and location.table is None:
-        here = walk(location)
-        names = [f"file://{name}" for name in here.names]
-        absent = {f"file://{name}": reason for name, reason in here.reasons.items()}
+        listing = walk(location)
+        names = [f"file://{name}" for name in listing.names]
+        absent = {f"file://{name}": reason for name, reason in listing.reasons.items()}
     if location.table is not None:
         scanned = set(names)
         names = _names_in_table(spark, location, location.table, p["path_column"])

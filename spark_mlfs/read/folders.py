@@ -29,8 +29,8 @@ def on_machine(path: str) -> bool:
 
 def inside_of(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the folders and files of this machine that links may lead to, themselves no links."""
-    here = [path for path in paths if on_machine(path) and not set(path) & set(GLOB)]
-    return tuple(os.path.realpath(machine_path(path)) for path in here)
+    exact = [path for path in paths if on_machine(path) and not set(path) & set(GLOB)]
+    return tuple(os.path.realpath(machine_path(path)) for path in exact)
 
 
 def fault_of(name: str, inside: Sequence[str]) -> str | None:
@@ -53,7 +53,7 @@ class Listing:
     files: dict[tuple[int, int, str], str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     odd: bool = False
-    _seen: set[tuple[int, int]] = field(default_factory=set)
+    _walked: set[tuple[int, int]] = field(default_factory=set)
     _links: list[str] = field(default_factory=list)
 
     @staticmethod
@@ -126,9 +126,9 @@ class Listing:
             try:
                 status = os.stat(folder)
                 key = (status.st_dev, status.st_ino)
-                if key in self._seen:
+                if key in self._walked:
                     continue
-                self._seen.add(key)
+                self._walked.add(key)
                 with os.scandir(folder) as entries:
                     for entry in entries:
                         if entry.name[0] not in HIDDEN:
