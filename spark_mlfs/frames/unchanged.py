@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import DataError
+from .folders import Listing
 from .frame import NeedsSpark
-from .paths import files_of, machine_path
+from .paths import machine_path
 from .schema import is_cached
 
 READ_FILES = "_spark_mlfs_read_files"  # attribute of a reader's frame
 VERSIONED = ("delta", "table")
+ANYWHERE = ("/",)  # where links may lead to: Spark follows them in tables
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class ReadFiles:
         for place in paths:
             if isinstance(place, (str, os.PathLike)):
                 with suppress(NeedsSpark, DataError, OSError, ValueError):  # the reader names them
-                    for name in files_of(os.fspath(place), nested=True):
+                    for name in Listing.of([os.fspath(place)], ANYWHERE).names:
                         states[name] = _state(name)
         return ReadFiles(states)
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 from ..errors import DataError, ParameterError, in_python, marked_text, option, spelled
 from ..formats import Distinct, Names, Reader, Texts, format_of
 from ..frames.errors import notice, reading
+from ..frames.folders import NO_FILE, NOT_REGULAR, Listing, fault_of, inside_of, on_machine
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.names import columns_of, quoted
 from ..frames.paths import as_text, machine_path, runs
@@ -43,7 +44,6 @@ from .encoded import (
     refuse,
     rejected_rows,
 )
-from .folders import NO_FILE, NOT_REGULAR, Listing, fault_of, inside_of, on_machine
 from .layout import TEXT_IDS
 from .lines import paths_of, plain
 from .tables import open_table

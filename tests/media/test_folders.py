@@ -10,10 +10,10 @@ from PIL import Image
 
 from spark_mlfs import read
 from spark_mlfs.errors import DataError
+from spark_mlfs.frames.folders import Listing, inside_of
 from spark_mlfs.frames.frame import LocalSession
 from spark_mlfs.frames.schema import rejected_of
 from spark_mlfs.read.content import corpus_of
-from spark_mlfs.read.folders import Listing, inside_of
 
 FEW = {"feature_options": {"thumbnail": 2, "cells": 0, "hues": 0}}
 OUT = "a link that leads out of the folder"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import DataError
-from ..frames.paths import NOT_UTF8, as_text, machine_path, matching
+from .paths import NOT_UTF8, as_text, machine_path, matching
 
 LEADS_OUT = "a link that leads out of the folder"
 NO_FILE = "no such file"
