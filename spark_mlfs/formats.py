@@ -19,6 +19,7 @@ path, "pairs")`` and ``spark_mlfs.read.pairs(spark, path)``."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -143,9 +144,9 @@ def tabular(format: str | None) -> bool:
 def format_of(path: str | Sequence[str] | None) -> str | None:
     """Return the format whose files end as `path`, or as all of several paths.
 
-    ``.gz`` and ``.bz2`` are left out; None where not one format does."""
+    ``.gz``, ``.bz2`` and ``.zst`` are left out; None where not one format does."""
     paths = [path] if isinstance(path, str) else path or ()
-    names = [name.lower().removesuffix(".gz").removesuffix(".bz2") for name in paths]
+    names = [re.sub(r"\.(gz|bz2|zst)$", "", name.lower()) for name in paths]
     formats = []
     for format, reader in READERS.items():
         if reader.endings and all(name.endswith(reader.endings) for name in names):

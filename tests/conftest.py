@@ -38,7 +38,7 @@ LONGEST = """
 faults/test_faults conformance/test_estimators conformance/test_rankings connect/test_connect methods/test_regression_methods
 runtimes/test_spark35 classify/test_classifiers conformance/test_repeated_rows statistics/test_laws tracking/test_mlflow
 notebooks/test_notebooks jobs/test_score read/test_refused_arff read/test_refused_tables jobs/test_cli input/test_saved_models
-notebooks/test_site test_checks jobs/test_local_apply read/test_local_text jobs/test_benchmark media/test_files
+notebooks/test_site test_checks jobs/test_local_apply read/test_local_json jobs/test_benchmark media/test_files
 methods/test_counting_methods read/test_arff extract/test_extractors evaluate/test_experiment methods/test_graph_methods
 jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets statistics/test_sharded read/test_packing
 """.split()

@@ -20,7 +20,8 @@ from ..output.folder import MANIFEST
 from ..read.columns import labels_of
 from ..read.content import FOLDER, gallery_of
 from ..read.encoded import PATH, Gallery
-from ..read.tables import open_table
+from ..read.label_cells import LABEL_OPTIONS
+from ..read.tables import FILE_OPTIONS, how_files_are_read, open_table
 from ..report.pipeline_pages import check_page
 from ..scoring.base import SavedPipeline
 from ..scoring.check import FEW_TAGS, SIDES, Check, Measured, suggest_threshold
@@ -252,21 +253,24 @@ def _labelled_rows(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, 
     options = dict(work.options)
     if format == "files":
         files: Any = work.table_read(spark)
-        labels = options.get("labels") or FOLDER
-        return labels_of(files, labels, options.get("label_delimiter"), "_labels")
+        return labels_of(files, options | {"labels": options.get("labels") or FOLDER}, "_labels")
     if not tabular(format):
         return read.load(spark, path, format, **scorer.reader_options(format, options)), LABELS
-    source = open_table(spark, path, format, options.pop("reader_options", None))
+    source = open_table(spark, path, format, how_files_are_read(options))
+    for name in FILE_OPTIONS:
+        options.pop(name, None)
     SavedPipeline.check(scorer, source, str(path), [])
-    labels = options.pop("labels")
-    delimiter = options.pop("label_delimiter", None)
+    label_options = {"labels": options.pop("labels"), "label_delimiter": None}
+    for name in ("label_delimiter", *(parameter.name for parameter in LABEL_OPTIONS)):
+        if name in options:
+            label_options[name] = options.pop(name)
     options.pop("id", None)
     if options:
         raise ParameterError(
             f"check takes no option {next(iter(options))!r} for {format}: the saved pipeline names "
             "its columns"
         )
-    return labels_of(source, labels, delimiter, "_labels")
+    return labels_of(source, label_options, "_labels")
 
 
 def _text(manifest: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from ..output.parquet import write_rows
 from ..read.columns import number_of
 from ..read.layout import TEXT_IDS
 from ..read.local import numbers_of
+from ..read.tables import FILE_OPTIONS
 from .flags import COUNT, Flags, require
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, load_model, reader_options_of
@@ -238,14 +239,15 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
     if any(parameter is TEXT_IDS for parameter in READERS.create(format).parameters):
         reader_options[TEXT_IDS.name] = True
     if tabular(format) and source is not None and "features" in options:
-        reader_options.pop("reader_options", None)
+        for name in FILE_OPTIONS:
+            reader_options.pop(name, None)
         source = work.table_read(spark)
         format = "table"
         source, reader_options = _readable_columns(source, model, reader_options)
     lacks_labels = _content_option(format) in options and "labels" not in options
     if not lacks_labels or work.path is None:
         return read.load(spark, source, format, **reader_options), True
-    for name in ("source", "reader_options"):
+    for name in ("source", *FILE_OPTIONS):
         reader_options.pop(name, None)
     table: Any = source if format == "table" else work.table_read(spark)
     nothing = "_" * (1 + max(map(len, table.columns), default=0))

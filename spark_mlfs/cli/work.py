@@ -37,7 +37,7 @@ from ..output.folder import Output, local_path, plain_path
 from ..output.manifest import opening, versions
 from ..output.table import OutputTable
 from ..read.content import open_files
-from ..read.tables import open_table
+from ..read.tables import how_files_are_read, open_table
 from ..scoring.base import SavedPipeline
 from ..scoring.local import load_here
 from ..session.local import local_session, of_our_own, remote
@@ -288,7 +288,7 @@ class Work:
         kind = self.options.get("source", "table") if self.format == "text" else self.format
         if not tabular(kind):
             return None
-        return open_table(spark, self.path or "", kind, self.options.get("reader_options"))
+        return open_table(spark, self.path or "", kind, how_files_are_read(self.options))
 
     def note(self, text: str) -> None:
         if not self.args.quiet:

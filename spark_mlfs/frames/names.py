@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from ..errors import DataError, ParameterError, option
 from ..lazy import DataFrame
 
-PANDAS_INDEX = r"__index_level_\d+__"  # the column that pandas writes its index to
+# columns that pandas writes its index to
+PANDAS_INDEX = r"__index_level_\d+__|Unnamed: 0(\.\d+)*"
+INDEX = "_spark_mlfs_index"  # the attribute of frames that names columns which only count rows
 
 
 def quoted(name: str) -> str:
@@ -43,7 +45,9 @@ def columns_of(
         elif plain in known:
             names.append(plain)
         else:
-            matched = _matched(pattern, known, exclude) if "*" in pattern else []
+            counts_rows = vars(frame).get(INDEX, ())  # on Connect any other name is a column
+            others = [*exclude, *counts_rows]
+            matched = _matched(pattern, known, others) if "*" in pattern else []
             if not matched:
                 fault = f"column matches {pattern!r}" if "*" in pattern else f"column {pattern!r}"
                 raise DataError(f"{option(argument)}: no {fault}: {near(pattern, known)}")
@@ -57,7 +61,7 @@ def columns_of(
 
 
 def _matched(pattern: str, known: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """Return the columns that a pattern with ``*`` stands for, but for pandas' index."""
+    """Return the columns that a pattern with ``*`` stands for, but for an index of rows."""
     pattern = pattern.replace("[", "[[]")
     return [
         name

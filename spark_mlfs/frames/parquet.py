@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..errors import DataError
 from .frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, Part
+from .names import INDEX
 from .paths import files_of, runs
 
 VECTOR = pa.struct(
@@ -116,7 +117,18 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
             parts.append(Part(partial(_row_groups, file, numbers, rows), rows))
             sizes = sum(decoded, sizes)
         reader.close()
-    return LocalFrame(parts, kinds, metadata, sizes)
+    frame = LocalFrame(parts, kinds, metadata, sizes)
+    setattr(frame, INDEX, index_of(readers[0].metadata.metadata))
+    return frame
+
+
+def index_of(file_metadata: Mapping[bytes, bytes] | None) -> list[str]:
+    """Return the columns that hold the index of a frame of pandas, by the metadata of its file."""
+    try:
+        facts = json.loads((file_metadata or {}).get(b"pandas", b"{}"))
+    except ValueError:
+        return []
+    return [name for name in facts.get("index_columns", ()) if isinstance(name, str)]
 
 
 def _columns(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import glob
 import gzip
+import io
 import os
 import re
 import zlib
@@ -27,7 +28,17 @@ BLOCK_BYTES = 4 << 20  # of lines that are one batch, about
 NOT_UTF8 = "its name is no UTF-8: rename it"
 BOM = b"\xef\xbb\xbf"
 Item = TypeVar("Item")
-_OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+
+
+def _open_zstd(name: str, mode: str) -> io.BufferedReader:
+    return io.BufferedReader(pa.input_stream(name, compression="zstd"))
+
+
+_OPEN: dict[str, Any] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".zst": _open_zstd,
+}
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 
 
@@ -177,18 +188,21 @@ class FileSplit:
 
     def _blocks(self, file: Any) -> Iterator[bytes]:
         position = self.start
+        first = b""
         if position:  # the line across the start is of the split before
             file.seek(position - 1)
             position += len(file.readline()) - 1
-        elif file.read(len(BOM)) == BOM:
-            position = len(BOM)
         else:
-            file.seek(0)
+            first = file.read(len(BOM))
+            position = len(first)
+            first = first.removeprefix(BOM)
         while self.end is None or position < self.end:
             size = BLOCK_BYTES
             if self.end is not None:
                 size = min(size, self.end - position)
-            data = file.read(size)
+            data = first + file.read(size)
+            position -= len(first)
+            first = b""
             if not data.endswith(b"\n"):
                 data += file.readline()
             if not data:

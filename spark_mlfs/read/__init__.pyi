@@ -31,28 +31,38 @@ def libsvm(spark: SparkSession, path: Paths, label_base: int = 0, feature_base: 
     """Read multi-label LIBSVM files into the canonical frame ``id, features, labels``."""
 
 def parquet(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str],
-    id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None,
-    label_names: Sequence[str] | None = None, reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
+    empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
+    unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """Parquet files."""
 
 def delta(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str],
-    id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None,
-    label_names: Sequence[str] | None = None, reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
+    empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
+    unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """Delta tables."""
 
 def csv(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
-    text_ids: bool = False, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
+    empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
+    unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
+    sep: str | None = None, quote: str = "\"", escape: str | None = None, header: bool | None = None,
+    encoding: str | None = None, decimal: str = ".", thousands: str | None = None, na_values: Sequence[str] | None = None) -> DataFrame:
     """CSV files."""
 
 def json(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
-    text_ids: bool = False, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
+    empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
+    unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
@@ -60,16 +70,20 @@ def json(spark: SparkSession, path: Tables, features: str | Sequence[str], label
 
 def table(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str],
     format: str = "table", *, id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None,
-    label_names: Sequence[str] | None = None, reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    label_key: str | None = None, empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
+    unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`."""
 
 def text(spark: SparkSession, path: Tables, text: str, labels: str | Sequence[str], format: str = "table", *,
-    id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None,
-    label_names: Sequence[str] | None = None, reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    pattern: str | None = "\\W+", stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0,
-    binary: bool = False, vocabulary: Sequence[str] | None = None) -> DataFrame:
+    id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
+    empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
+    unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, pattern: str | None = "\\W+",
+    stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0, binary: bool = False,
+    vocabulary: Sequence[str] | None = None) -> DataFrame:
     """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
 def files(spark: SparkSession, path: Paths, features: str = "image", feature_options: Mapping[str, str] | None = None,

@@ -22,7 +22,8 @@ class Irregular(Exception):
 
 def joined(lines: pa.Array, end: str = "\n") -> bytes:
     """Return the lines one after the other, each with its `end`."""
-    data, offsets = raw_bytes(pc.binary_join_element_wise(lines, pa.scalar(""), pa.scalar(end)))
+    nothing, ending = pa.scalar(b"", lines.type), pa.scalar(end.encode(), lines.type)
+    data, offsets = raw_bytes(pc.binary_join_element_wise(lines, nothing, ending))
     return data[int(offsets[0]) : int(offsets[-1])].tobytes()
 
 
@@ -32,16 +33,17 @@ def cells(
     width: int,
     separator: str,
     quote: str | bool,
-    **nulls: Any,
+    **conversion: Any,
 ) -> pa.Table:
-    """Return columns of lines of `width` cells in these types; `nulls` as Arrow's
-    ``ConvertOptions`` take them."""
+    """Return columns of records of `width` cells in these types.
+
+    `conversion` is what Arrow's ``ConvertOptions`` take."""
     reading = csv.ReadOptions(
         column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 2
     )
     columns = {str(k): kind for k, kind in types.items()}
-    converting = csv.ConvertOptions(column_types=columns, include_columns=[*columns], **nulls)
-    parsing = csv.ParseOptions(delimiter=separator, quote_char=quote)
+    converting = csv.ConvertOptions(column_types=columns, include_columns=[*columns], **conversion)
+    parsing = csv.ParseOptions(delimiter=separator, quote_char=quote, newlines_in_values=True)
     return csv.read_csv(pa.BufferReader(pa.py_buffer(data)), reading, parsing, converting)
 
 
@@ -55,7 +57,7 @@ def known_cells(
 
     Raises `Irregular` where they are not of these types."""
     columns = dict(enumerate(types))
-    nulls = {"null_values": ["?"], "strings_can_be_null": False}
+    nulls: dict[str, Any] = {"null_values": ["?"], "strings_can_be_null": False}
     try:
         return cells(
             data,

@@ -12,14 +12,25 @@ from ..frames.names import columns_of, quoted
 from ..frames.schema import FEATURES, ID, LABELS, PACKED_FROM, WEIGHT, with_names
 from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
-from .layout import DAY, NUMBER, ColumnOfCells, Layout, cells_of_labels, layout_of, with_categories
+from .csv_files import narrowed
+from .label_cells import truth_there
+from .layout import (
+    DAY,
+    NUMBER,
+    ColumnOfCells,
+    Layout,
+    cells_of_labels,
+    label_texts,
+    layout_of,
+    with_categories,
+)
 from .missing import impute
 
 
 def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the
     options of `Table` name."""
-    layout = layout_of(source, p)
+    source, layout = layout_of(source, p)
     layout = replace(
         layout, x=with_categories(source, layout.x, p.get("categories", "auto"), p["missing"])
     )
@@ -107,7 +118,10 @@ class Expressions:
     def column(self) -> Column:
         if self.cells.several:
             gathered = cells(
-                self.cells.columns, self.cells.kinds, self.cells.categories or Categories("", False)
+                self.cells.columns,
+                self.cells.kinds,
+                self.cells.categories or Categories("", False),
+                self._label if self.cells.truth else None,
             )
             return (
                 exact(
@@ -127,13 +141,14 @@ class Expressions:
                 if self.cells.large_integers
                 else column
             ).cast("array<double>")
-        if self.cells.delimiter is None:
-            return column.cast(self.cells.kind) if self.cells.kind else column
-        itself = "".join(
-            c if c.isalnum() else "\\" + c for c in self.cells.delimiter
-        )  # as a Java regular expression
-        parts = F.transform(F.split(column, itself), lambda t: F.trim(t))
-        return F.filter(parts, lambda t: t != "")
+        if self.cells.tags is not None:
+            return self.cells.tags.column_of_spark(column)
+        return column.cast(self.cells.kind) if self.cells.kind else column
+
+    def _label(self, name: str, kind: Kind) -> Column:
+        column = F.col(quoted(name))
+        truth = self.cells.truth.get(name)
+        return column.cast("double") if truth is None else truth_there(column, truth, kind.text)
 
     def values(self, column: str) -> Column:
         return (
@@ -267,15 +282,13 @@ def exact(column: Column, integers: Column, names: Sequence[str]) -> Column:
     return F.when(place > 0, F.raise_error(message)).otherwise(column)
 
 
-def labels_of(
-    source: DataFrame,
-    labels: str | Sequence[str],
-    delimiter: str | None,
-    called: str,
-) -> tuple[DataFrame, str]:
-    """`source` with its labels as the one column `called`: a vector, array or tags, named where
-    they have names."""
-    y = cells_of_labels(source, columns_of(source, labels, "labels"), kinds_of(source), delimiter)
+def labels_of(source: DataFrame, p: Mapping[str, Any], called: str) -> tuple[DataFrame, str]:
+    """Return a table with its labels as the one column `called`: a vector, array or tags.
+
+    The options `p` are those of `Table`; the labels are named where they have names."""
+    columns = columns_of(source, p["labels"], "labels")
+    source = narrowed(source, None, label_texts(source, columns, p))
+    y = cells_of_labels(source, columns, kinds_of(source), p)
     if isinstance(source, LocalFrame):
         from .local import labels_here
 

@@ -28,15 +28,18 @@ from ..frames.errors import notice, reading
 from ..frames.frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, kinds_of
 from ..frames.names import columns_of, quoted
 from ..frames.schema import attribute_names
+from ..frames.tag_texts import parse_tag_text
 from ..kernels.categories import MAX_BINS, Categories
 from ..kernels.missing import REFUSED
 from ..lazy import DataFrame, F
 from ..params import Flag, Parameter
+from .csv_files import narrowed
+from .label_cells import Tags, Truth, truth_of
 from .missing import MISSING_TAKES
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 DAY = 86_400e6  # microseconds
-MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
+MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-", ".", "--")
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class ColumnOfCells:
     """Features or labels as one column of vectors, arrays or texts, or as several of numbers.
 
     `form`: "vector"; "array" (of double; with `nulls` entries may be null); "asis" (labels that
-    are encoded later, of Spark's type `kind`). Texts are split at `delimiter` into tags."""
+    are encoded later, of Spark's type `kind`)."""
 
     columns: list[str]
     form: str
@@ -53,7 +56,8 @@ class ColumnOfCells:
     grades: bool = False  # labels that are numbers other than 0 and 1
     several: bool = False
     kind: str = ""
-    delimiter: str | None = None
+    tags: Tags | None = None  # of a column of texts
+    truth: Mapping[str, Truth] = field(default_factory=dict)  # of columns of words for 0 and 1
     large_integers: Sequence[str] = ()  # columns of bigint, which double may not hold
     categories: Categories | None = None  # what columns of texts and dates stand for
     kinds: Mapping[str, Kind] = field(default_factory=dict)  # of all columns, with categories
@@ -147,8 +151,8 @@ def mark(name: str) -> str:
     return f"\x01{name}\x01"
 
 
-def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
-    """Return the layout that the options of `Table` ask for.
+def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layout]:
+    """Return a table with the columns that the options of `Table` use, and their layout.
 
     Raises `ParameterError` or `DataError` for columns that are not there."""
     id_columns = [] if p["id"] is None else columns_of(source, p["id"], "id")
@@ -165,6 +169,8 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
         raise ParameterError(
             f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them"
         )
+    used = [*feature_columns, *label_columns, *others, *p["needed"]]
+    source = narrowed(source, used, label_texts(source, label_columns, p))
     kinds = kinds_of(source)
     for name in feature_columns + label_columns + others:
         if kinds[name] == UNKNOWN:
@@ -177,20 +183,14 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
         if not kinds[name].numeric:
             raise ParameterError(f"weight column {name!r} is {kinds[name].name}; give numbers")
     x = _features(source, feature_columns, kinds, p.get("categories", "auto"))
-    y = cells_of_labels(
-        source,
-        label_columns,
-        kinds,
-        p["label_delimiter"],
-        p["graded"],
-    )
+    y = cells_of_labels(source, label_columns, kinds, p)
     if p["label_names"] is not None:
         y = y.renamed(p["label_names"])
     id_column = next(iter(id_columns), None)
     weight = next(iter(weight_columns), None)
     id_kind = kinds.get(id_column or "")
     texts = bool(p.get(TEXT_IDS.name)) and id_kind is not None and id_kind.text
-    return Layout(
+    return source, Layout(
         x,
         y,
         id_column,
@@ -200,6 +200,16 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
         p["needed"],
         texts,
     )
+
+
+def label_texts(source: DataFrame, columns: Sequence[str], p: Mapping[str, Any]) -> list[str]:
+    """Return the columns of labels that are read as the texts that they are in the file."""
+    if p.get("positive") is not None or p.get("unknown") is not None:
+        return [*columns]
+    if len(columns) > 1:
+        return []
+    is_text = kinds_of(source)[columns[0]].text
+    return [*columns] if is_text or p["label_delimiter"] is not None else []
 
 
 def _check_single(name: str, value: Any, columns: list[str]) -> None:
@@ -253,32 +263,38 @@ def cells_of_labels(
     source: DataFrame,
     columns: list[str],
     kinds: Mapping[str, Kind],
-    delimiter: str | None,
-    graded: bool = False,
+    p: Mapping[str, Any],
 ) -> ColumnOfCells:
     """Return how columns become labels; `ParameterError` or `DataError` where they cannot."""
     first = kinds[columns[0]]
-    if delimiter is not None and (len(columns) > 1 or not first.text):
+    delimiter = p.get("label_delimiter")
+    graded = bool(p.get("graded"))
+    plain = first.text or first.number or first.date
+    if delimiter is not None and (len(columns) > 1 or not plain):
         raise ParameterError(
-            f"{option('label_delimiter', delimiter)} is for one string column; {columns[0]!r} is "
+            f"{option('label_delimiter', delimiter)} is for one column of texts; {columns[0]!r} is "
             f"{first.name}"
         )
-    if len(columns) == 1:
+    if delimiter is not None:
+        return ColumnOfCells(columns, "asis", tags=_tags(columns[0], p))
+    truth = _truth(source, columns, kinds, p)
+    if len(columns) == 1 and not truth:
         labels = _labels_of_one_column(
             source,
             columns,
             first,
-            delimiter,
-            graded,
+            p,
         )
         if labels is not None:
             return labels
     for name in columns:
         kind = kinds[name]
-        if not kind.number:
+        if not (kind.number or name in truth):
             remedy = (
                 "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
             )
+            if kind.text:
+                remedy += f"; {option('positive')} says which words are 1"
             raise DataError(
                 f"{option('labels')}: column {name!r} is {kind.name}"
                 f"{not_a_number(source, name, kind)}; {remedy}"
@@ -289,18 +305,50 @@ def cells_of_labels(
         columns,
         grades=graded,
         several=True,
+        truth=truth,
+        kinds={name: kinds[name] for name in columns} if truth else {},
     )
+
+
+def _tags(column: str, p: Mapping[str, Any]) -> Tags:
+    return Tags(
+        column,
+        p.get("label_delimiter"),
+        p.get("label_key"),
+        p.get("empty_tags", "none"),
+    )
+
+
+def _truth(
+    source: DataFrame,
+    columns: Sequence[str],
+    kinds: Mapping[str, Kind],
+    p: Mapping[str, Any],
+) -> dict[str, Truth]:
+    """Return what the words in columns of labels stand for, of columns where they stand for it."""
+    positive = p.get("positive")
+    unknown = p.get("unknown")
+    declared = positive is not None or unknown is not None
+    worded = [name for name in columns if kinds[name].text or (declared and kinds[name].number)]
+    if not worded:
+        return {}
+    truth: dict[str, Truth] = {}
+    for name, values in zip(worded, _values(source, worded), strict=True):
+        meanings = truth_of(values, positive, unknown) if len(values) <= MAX_BINS else None
+        if meanings:
+            truth[name] = meanings
+    return truth
 
 
 def _labels_of_one_column(
     source: DataFrame,
     columns: list[str],
     kind: Kind,
-    delimiter: str | None,
-    graded: bool,
+    p: Mapping[str, Any],
 ) -> ColumnOfCells | None:
     """Return how a column that holds all labels of a row is read, None where it is of numbers."""
     name = columns[0]
+    graded = bool(p.get("graded"))
     if kind.vector:
         return ColumnOfCells(columns, "vector", attribute_names(source, name), grades=graded)
     element = kind.element or kind
@@ -318,16 +366,30 @@ def _labels_of_one_column(
             return ColumnOfCells(columns, "array", nulls=kind.nulls, grades=graded)
     if not kind.text:
         return None
-    if not delimiter:
-        with reading():
-            empty = not source.limit(1).count()
-        if empty:
-            raise DataError(
-                "the data have no rows; check the path and the filters before this step"
-            )
+    text = _first_text(source, name)
+    if text is None:
+        raise DataError(
+            f"{option('labels')}: column {name!r} holds no value in any row; check the path, the "
+            "column and the filters before this step"
+        )
+    if parse_tag_text(text, p.get("label_key")) is None:
         remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
         raise ParameterError(f"{option('labels')}: column {name!r} is a string; {remedy}")
-    return ColumnOfCells(columns, "asis", delimiter=delimiter)
+    return ColumnOfCells(columns, "asis", tags=_tags(name, p))
+
+
+def _first_text(source: DataFrame, name: str) -> str | None:
+    """Return the first text of a column that is not empty."""
+    if isinstance(source, LocalFrame):
+        for batch in source.select(name).batches():
+            for text in batch.column(0).drop_null().to_pylist():
+                if text.strip():
+                    return str(text)
+        return None
+    column = F.col(quoted(name))
+    with reading():
+        row = source.where(F.trim(column) != "").select(column).head()
+    return None if row is None else str(row[0])
 
 
 def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
@@ -352,7 +414,7 @@ def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
     if text is None:
         return ""
     if text in MISSING_WORDS:  # of a CSV, most often
-        remedy = option("reader_options", {"nullValue": text})
+        remedy = option("na_values", text)
         return f" (it holds {text!r}: if that is missing pass {remedy})"
     return f" (it holds {text[:40]!r})"
 
@@ -430,6 +492,14 @@ def _check_category(
 ) -> None:
     """Raise `DataError` where the values of a column of texts cannot be those of a category."""
     column = f"{option('features')}: column {name!r} is {kind.name}"
+    if categories in ("auto", {"codes": True}):
+        dressed = in_dress(words)
+        if dressed is not None:
+            raise DataError(
+                f"{option('features')}: column {name!r} holds {dressed[0]!r}, a number that is not "
+                f"read as one: {dressed[1]}; where it is a category, give "
+                f"{option('categories', 'onehot')}"
+            )
     if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
         remedy = (
             "correct it where it is numbers, join rare values of a category, leave it "
@@ -447,6 +517,46 @@ def _check_category(
             f"{column}{not_a_number(source, name, kind)} and holds numbers such as {number!r}: "
             f"correct it, or, where it is a category, give {option('categories', 'onehot')}"
         )
+
+
+_DIGITS = r"[+-]?(?:\d{1,3}(?:[.,' \u00a0\u202f\u2019]\d{3})+|\d+)(?:[.,]\d+)?"
+_MONEY = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|JPY)"
+_DRESSES = {  # of numbers, with what to do about each
+    rf"{_DIGITS}\s*%": "write it without the %",
+    rf"[+-]?{_MONEY}\s*{_DIGITS}|{_DIGITS}\s*{_MONEY}|\({_DIGITS}\)": "write it without the "
+    "currency",
+    rf"{_DIGITS}|[+-]?,\d+": "",
+}
+_UNIT = re.compile(rf"{_DIGITS}\s?([A-Za-zµμ°Ω]{{1,5}}[23²³]?(?:/[A-Za-z]{{1,3}})?)")
+
+
+def in_dress(words: Sequence[str]) -> tuple[str, str] | None:
+    """Return a text that is a number with a comma, a sign or a unit, and what to do about it.
+
+    None where there is none; a unit counts where every text has the same."""
+    for pattern, remedy in _DRESSES.items():
+        for word in words:
+            text = word.strip()
+            if re.match(NUMBER, text) or not re.fullmatch(pattern, text):
+                continue
+            return word, remedy or _decimal_remedy(text)
+    units = [_UNIT.fullmatch(word.strip()) for word in words]
+    if len(words) > 1 and all(units) and len({unit[1] for unit in units if unit}) == 1:
+        return words[0], "write it without the unit"
+    return None
+
+
+def _decimal_remedy(text: str) -> str:
+    """Return the options by which a text is a number."""
+    marks = re.sub(r"[\d+-]", "", text)
+    grouped = len(marks) > 1 or re.fullmatch(r"[+-]?[1-9]\d{0,2}[.,' ]\d{3}", text)
+    if len({*marks}) > 1:
+        return f"give {option('decimal', marks[-1])} and {option('thousands', marks[0])}"
+    if grouped and marks[0] != ",":
+        return f"give {option('thousands', marks[0])}"
+    if grouped:
+        return f"give {option('thousands', ',')}, or {option('decimal', ',')}"
+    return f"give {option('decimal', ',')}"
 
 
 def known_categories(

@@ -22,6 +22,7 @@ from ..frames.parquet import VECTOR, kind_of_arrow
 from ..frames.schema import FEATURES, ID, LABELS, WEIGHT
 from ..kernels import xxhash
 from ..kernels.categories import Categories
+from .label_cells import composed, truth_here
 from .layout import DAY, NUMBER, ColumnOfCells, Layout
 
 
@@ -215,15 +216,23 @@ def cells_of(source: pa.RecordBatch, cells: ColumnOfCells) -> pa.Array:
     """Return features or labels of columns as one."""
     _exact(source, cells.large_integers)
     if cells.several:
-        return _gathered([source[name] for name in cells.columns], cells.categories)
+        columns = [source[name] for name in cells.columns]
+        if cells.truth:
+            columns = [
+                truth_here(column, cells.truth[name]) if name in cells.truth else column
+                for name, column in zip(cells.columns, columns, strict=True)
+            ]
+        return _gathered(columns, cells.categories)
     column = source[cells.columns[0]]
     if cells.form == "vector":
         return column
     if cells.form == "array":
         return column.cast(pa.list_(pa.float64()))
-    if cells.delimiter is None:
-        return column.cast(pa.list_(pa.int64())) if cells.kind else column
-    return _parted(column, cells.delimiter)
+    if cells.tags is not None:
+        return cells.tags(column)
+    if cells.kind:
+        return column.cast(pa.list_(pa.int64()))
+    return composed(column) if pa.types.is_string(column.type.value_type) else column
 
 
 def labels_here(source: LocalFrame, y: ColumnOfCells, called: str) -> LocalFrame:
@@ -282,20 +291,6 @@ def _gathered(columns: Sequence[pa.Array], categories: Categories | None = None)
     out = cells_here(columns, categories or Categories("", False))
     offsets = np.arange(0, out.size + 1, max(1, out.shape[1])).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(out.reshape(-1)))
-
-
-def _parted(column: pa.StringArray, delimiter: str) -> pa.ListArray:
-    lists = pc.split_pattern(column, delimiter)
-    tags = pc.utf8_trim(lists.flatten(), " ")
-    keep = np.asarray(pc.not_equal(tags, "").fill_null(False))
-    rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(lists).fill_null(0)))[
-        keep
-    ]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(column)))]).astype(
-        np.int32
-    )
-    nulls = pa.array(np.asarray(column.is_null()))
-    return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=nulls)
 
 
 def entries_of(cells: pa.Array) -> tuple[ndarray, ndarray, ndarray, int]:

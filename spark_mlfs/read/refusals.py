@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import NoReturn
 
 from ..errors import DataError, option
 from ..frames.errors import notice
-
-# what a message says before and after the text of a row of CSV
-BAD_CELLS = (
-    ": the row '",
-    "' has not the {} cells of the header; complete or remove it (quote a cell that holds the "
-    "separator)",
-)
-
-
-def check_separator(columns: Sequence[str], source: str, options: Mapping[str, str]) -> None:
-    """Raise `DataError` where a CSV has one column whose name holds what must be the separator."""
-    if len(columns) != 1 or {"sep", "delimiter"} & {k.lower() for k in options}:
-        return
-    name = columns[0]
-    separator = next((s for s in (";", "\t", "|") if s in name), None)
-    if separator is not None and name.replace("\t", " ").isprintable():
-        remedy = option("reader_options", {"sep": separator})
-        raise DataError(
-            f"{source}: one column, {name[:40]!r}, that {separator!r} seems to separate; pass "
-            f"{remedy}"
-        )
 
 
 def tell_unnamed(columns: Sequence[str], source: str) -> None:

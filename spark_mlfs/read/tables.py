@@ -16,9 +16,9 @@
 
 Column names may hold dots and back ticks; a name may also be written in back ticks, as in SQL.
 
-A CSV row with more or fewer cells than the header, or a JSON record that does not parse, is refused
-(on an action), unless `reader_options` set ``mode`` otherwise. Several CSV files are read by the
-place of a column: headers that differ are refused, unless `reader_options` hold ``enforceSchema``.
+CSV is read as RFC 4180 has it (`read.dialect`): a row with more or fewer cells than the header is
+refused. Several CSV files are read by the place of a column: headers that differ are refused. A
+JSON record that does not parse is refused, unless `reader_options` set ``mode`` otherwise.
 
 Result: ``id`` bigint; ``features`` a vector, with names where columns or metadata gave them;
 ``labels`` a multi-hot vector for 0/1 columns, vectors and array<double>, and array<string> or
@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -45,13 +45,16 @@ from ..frames.parquet import open_parquet
 from ..frames.schema import FEATURES, with_names
 from ..frames.sessions import OF_THE_JVM, as_spark, jvm_within_reach
 from ..frames.unchanged import READ_FILES, ReadFiles
-from ..lazy import DataFrame, F, SparkSession, T
+from ..lazy import DataFrame, F, SparkSession
 from ..params import REQUIRED, Choice, Flag, Integer, Number, Optional, Parameter
 from .columns import assemble
-from .layout import TEXT_IDS, Facts
-from .lines import checked, paths_of, plain
+from .csv_files import narrowed, open_csv
+from .dialect import CSV_OPTIONS
+from .label_cells import LABEL_OPTIONS
+from .layout import TEXT_IDS, Facts, label_texts
+from .lines import checked, paths_of
 from .missing import MISSING_FEATURES
-from .refusals import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
+from .refusals import refuse_json
 from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
@@ -71,6 +74,7 @@ COLUMNS = (
         Optional(params.Text("a text")),
         "what stands between the tags of a text",
     ),
+    *LABEL_OPTIONS,
     Parameter(
         "label_names",
         None,
@@ -110,7 +114,7 @@ class Table(Reader):
     name = "table"
     title = "a table of the catalog, or a frame"
     tabular = True
-    parameters = (
+    parameters: ClassVar[tuple[Parameter, ...]] = (
         FEATURES_COLUMN,
         *COLUMNS,
         MISSING_FEATURES,
@@ -136,7 +140,7 @@ class Table(Reader):
     )
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
-        return assemble(source_of(spark, path, self.name, p["reader_options"]), p)
+        return assemble(source_of(spark, path, self.name, how_files_are_read(p)), p)
 
 
 class Parquet(Table):
@@ -162,6 +166,7 @@ class Csv(Table):
     title = "CSV files"
     local = True
     endings = (".csv",)
+    parameters = (*Table.parameters, *CSV_OPTIONS)
 
 
 class Json(Table):
@@ -219,11 +224,24 @@ def check_tabular(format: str) -> None:
         )
 
 
+# those that say how files are read, whatever is made of their columns
+FILE_OPTIONS = ("reader_options", *(parameter.name for parameter in CSV_OPTIONS))
+
+
+def how_files_are_read(p: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options among those of a reader that say how its files are read."""
+    options = dict(p.get("reader_options") or {})
+    for parameter in CSV_OPTIONS:
+        if p.get(parameter.name, parameter.default) != parameter.default:
+            options[parameter.name] = p[parameter.name]
+    return options
+
+
 def source_of(
     spark: SparkSession,
     path: Any,
     format: str,
-    reader_options: dict[str, str] | None,
+    reader_options: Mapping[str, Any] | None,
 ) -> DataFrame:
     """Return the table at a path, or a frame of Spark's or pandas'.
 
@@ -237,14 +255,21 @@ def open_table(
     spark: SparkSession,
     path: str | Sequence[str],
     format: str,
-    reader_options: dict[str, str] | None = None,
+    reader_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Return a table as Spark reads it, or as this process does."""
     check_tabular(format)
+    if format == "csv":
+        paths = paths_of(path)
+        return _load(
+            partial(open_csv, spark, paths, reader_options or {}),
+            path,
+            format,
+            ", ".join(paths[:3]),
+        )
     if isinstance(spark, LocalSession):
         return _open_here(path, format, reader_options or {})
-    options = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
-    options |= {k: str(v) for k, v in (reader_options or {}).items()}
+    options = {k: str(v) for k, v in (reader_options or {}).items()}
     option_keys = {k.lower() for k in options}
     lenient = option_keys & {"mode", "columnnameofcorruptrecord"}
     if format == "json" and not lenient:
@@ -256,26 +281,19 @@ def open_table(
     reader = spark.read.format(format).options(**options)
     files = paths if len(paths) > 1 else paths[0]
     frame = _load(lambda: reader.load(files), path, format, source)
-    if format == "csv":
-        check_separator(frame.columns, source, options)
-        tell_unnamed(frame.columns, source)
-        if "enforceschema" not in option_keys and options["header"].lower() == "true":
-            comment = next((v for k, v in options.items() if k.lower() == "comment"), "")
-            _check_headers(spark, frame, paths, comment)
-        if not lenient and frame.columns:
-            frame = csv_rows(spark, paths, frame.schema, options)
-    elif format == "json" and _BAD in frame.columns:
+    if format == "json" and _BAD in frame.columns:
         _refuse_json(spark, frame, paths)
     return frame
 
 
-def _open_here(path: str | Sequence[str], format: str, reader_options: dict[str, str]) -> DataFrame:
-    from . import local_text
+def _open_here(
+    path: str | Sequence[str], format: str, reader_options: Mapping[str, Any]
+) -> DataFrame:
+    from . import local_json
 
     readers: dict[str, Any] = {
         "parquet": open_parquet,
-        "csv": local_text.open_csv,
-        "json": local_text.open_json,
+        "json": local_json.open_json,
     }
     if format not in readers:
         options = " with reader_options" if reader_options else ""
@@ -326,65 +344,6 @@ def _no_table(error: str, path: Any, format: str) -> str | None:
     if "UNABLE_TO_INFER_SCHEMA" in error:
         return f"{path}: no {format} data there; check the path and the format"
     return None
-
-
-def csv_rows(
-    spark: SparkSession,
-    paths: list[str],
-    schema: T.StructType,
-    options: dict[str, str],
-) -> DataFrame:
-    """Return CSV files of a schema.
-
-    An action on a row of more or fewer cells raises `DataError` with its text."""
-    reader = spark.read.format("csv").options(**options, columnNameOfCorruptRecord=_BAD)
-    fields = [*schema.fields, T.StructField(_BAD, T.StringType())]
-    frame = reader.schema(T.StructType(fields)).load(paths)
-    file = F.regexp_replace("_metadata.file_path", "^file:/+", "/")
-    row = F.regexp_replace(_BAD, r"\s+", " ")
-    # nothing of another column, which is then read, too: Spark refuses to read that of bad records
-    # alone
-    first = F.col(quoted(schema.names[0])).cast("string")
-    nothing = F.coalesce(F.substring(first, 1, 0), F.lit(""))
-    message = F.concat(
-        F.lit("spark_mlfs.errors.DataError: "),
-        file,
-        F.lit(BAD_CELLS[0]),
-        F.substring(row, 1, 60),
-        nothing,
-        F.lit(BAD_CELLS[1].format(len(schema))),
-    )
-    raised = F.raise_error(message).isNull()
-    fits = F.when(F.col(_BAD).isNull(), F.lit(True)).otherwise(raised)
-    return frame.where(fits).select(*(F.col(quoted(name)) for name in schema.names))
-
-
-def _check_headers(
-    spark: SparkSession,
-    frame: DataFrame,
-    paths: list[str],
-    comment: str,
-) -> None:
-    """Raise `DataError` where several CSV files have not one header.
-
-    Spark takes the first one's and reads all by the place."""
-    if len(frame.inputFiles()) < 2:
-        return
-    value = F.col("value")
-    at_start = F.col("_metadata.file_block_start") == 0
-    lines = spark.read.text(paths).where(at_start & (F.trim(value) != ""))
-    if comment:
-        lines = lines.where(~value.startswith(comment))
-    lines = lines.select(
-        F.trim(F.regexp_replace("value", '[\ufeff"]', "")).alias("header"),
-        F.col("_metadata.file_path").alias("file"),
-        F.monotonically_increasing_id().alias("place"),
-    )
-    by_file = lines.groupBy("file").agg(F.min_by("header", "place").alias("header"))
-    by_header = by_file.groupBy("header").agg(F.min("file").alias("file"))
-    with reading():
-        rows = by_header.orderBy("file").limit(2).collect()
-    refuse_headers([(row["header"], plain(row["file"])) for row in rows])
 
 
 def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> None:
@@ -495,7 +454,7 @@ class TextTable(Reader):
                 wrong = f"no regular expression of Java's{shown}"
                 remedy = "correct it, or write \\ before a character that means itself"
                 raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
-        return _counted(source_of(spark, path, p["source"], p["reader_options"]), p)
+        return _counted(source_of(spark, path, p["source"], how_files_are_read(p)), p)
 
 
 _ENDINGS = (".parquet", ".csv", ".csv.gz", ".json", ".json.gz", ".txt")
@@ -536,6 +495,9 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     kind = kinds_of(source)[columns[0]]
     if len(columns) != 1 or not kind.text:
         raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
+    labels = columns_of(source, p["labels"], "labels")
+    others = [name for option in ("id", "weight") if p[option] for name in [p[option]]]
+    source = narrowed(source, [*columns, *labels, *others], label_texts(source, labels, p))
     used = set(source.columns)
     if isinstance(source, LocalFrame):
         return counted_here(source, columns[0], _unused("_counts", used), p)

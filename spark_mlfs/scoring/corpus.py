@@ -45,10 +45,11 @@ from ..output.folder import MANIFEST, OutputTarget, exists, local_path, spark_pa
 from ..output.journal import Journal
 from ..pipeline import Progress
 from ..read.content import corpus_of
+from ..read.csv_files import csv_of, csv_rows
 from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
 from ..read.lines import paths_of
 from ..read.local import hashes_of
-from ..read.tables import csv_rows, open_table
+from ..read.tables import FILE_OPTIONS, how_files_are_read, open_table
 from .base import SavedPipeline
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
@@ -90,12 +91,18 @@ def source(
         return Source(names, of_names, all_rows, min(PARTS, -(-len(names) // least)))
     if not tabular(format):
         return _source_of_reader(spark, path, format, options)
-    reader_options = options.pop("reader_options", None)
-    for name in options:
+    reader_options = how_files_are_read(options)
+    for name in options.keys() - {*FILE_OPTIONS}:
         raise ParameterError(
             f"score takes no option {name!r} for {format}: the saved pipeline names its columns"
         )
     table = open_table(spark, path, format, reader_options)
+    files = csv_of(table)
+    if files is not None:
+        names = sorted(map(unquote, files.files))
+        if isinstance(spark, LocalSession):
+            names = _files(path)
+        return Source(names, partial(csv_rows, spark, files), table)
     if isinstance(table, LocalFrame):
         return _source_of_local_files(
             spark,
@@ -110,8 +117,6 @@ def source(
     spark_options = {key: str(value) for key, value in (reader_options or {}).items()}
 
     def read_files(names: Sequence[str]) -> DataFrame:
-        if format == "csv":
-            return csv_rows(spark, list(names), schema, {"header": "true", **spark_options})
         reader = spark.read.format(format).schema(schema).options(**spark_options)
         return reader.load(list(names))
 

@@ -249,6 +249,8 @@ def portrait(
         r = np.clip(r, -1, 1)
     best = np.argsort(-np.abs(r), axis=1, kind="stable")[:, :2]
     curves = _explained(parts, positions)
+    if not curves.size:  # no half has rows whose labels are all known
+        return None
     mean = curves.mean(axis=0)
     top = int(np.argmax(mean))
     loss = curves[:, [top]] - curves

@@ -1,0 +1,451 @@
+"""Files of CSV as tables: of this process, and of Spark, which hands over lines of bytes.
+
+What is in a file is told in one pass of all its cells: the types of columns (`typed`), headers, and
+whether a record goes over several lines. Files without such records are read in parts; of others
+each is read by one task."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import DataError
+from ..frames.errors import notice, reading
+from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark, Part
+from ..frames.names import INDEX, quoted
+from ..frames.paths import FileSplit, files_of, machine_path, sizes_of, splits_of
+from ..kernels import xxhash
+from ..lazy import DataFrame, F, SparkSession
+from .cells import joined
+from .dialect import Dialect, completed, dialect_of, head_text, mark_of, names_of
+from .lines import plain
+from .records import DifferentHeader, LineEndsInQuotes, Records, Stream
+from .refusals import refuse_headers, tell_unnamed
+from .typed import NUMBERS, Facts, arrow_type, facts_of, read_cells, summed
+
+TABLE = "_spark_mlfs_csv"  # the attribute of a frame that is of files of CSV
+HEAD_BYTES = 1 << 20
+HEAD_LINES = 200
+_OF_PATHS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter")
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """Files of CSV of one header, and how their cells are read.
+
+    `raw` columns are texts as they are, in which an empty cell is no missing one. `complete` files
+    are each read from their first line to the last."""
+
+    files: tuple[str, ...]
+    dialect: Dialect
+    names: tuple[str, ...]
+    header: tuple[str, ...] | None
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    raw: frozenset[str] = frozenset()
+    complete: frozenset[str] = frozenset()
+    missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # words, by column
+    index: Sequence[str] = ()  # a first column without a name that counts rows
+
+    def stream(self, name: str, start: int, complete: bool) -> Stream:
+        return Stream(
+            name,
+            start,
+            complete,
+            self.dialect,
+            self.names,
+            self.header,
+        )
+
+    def survey(self, stream: Stream, blocks: Iterable[bytes]) -> list[Facts]:
+        """Return the facts of the columns in a stream."""
+        facts = [Facts() for _ in self.names]
+        texts = dict.fromkeys(range(len(self.names)), pa.string())
+        try:
+            for records in stream.records(blocks):
+                types = texts | _expected(facts)
+                if b"0x" in records.content or b"0X" in records.content:
+                    types = texts  # Arrow takes these for whole numbers
+                batch = self._batch(stream, records, types)
+                for column, cells in zip(facts, batch.columns, strict=True):
+                    column.add(facts_of(cells, self.dialect))
+        except DifferentHeader as error:
+            usual = (self.dialect.separator or ",").join(self.header or ())
+            refuse_headers([(usual, plain(self.files[0])), (str(error), stream.name)])
+        return facts
+
+    def _batch(
+        self, stream: Stream, records: Records, types: dict[int, pa.DataType]
+    ) -> pa.RecordBatch:
+        """Return columns of records in `types`, or as texts where they are none of these."""
+        while True:
+            try:
+                return stream.table(records, types)
+            except pa.ArrowInvalid as error:
+                column = _column_of(error)
+                if column is None or types.get(column) in (None, pa.string()):
+                    raise DataError(f"{stream.name}: {str(error).splitlines()[0][:120]}") from None
+                types = {**types, column: pa.string()}
+
+    def batches(
+        self,
+        stream: Stream,
+        blocks: Iterable[bytes],
+        columns: Sequence[str] | None = None,
+    ) -> Batches:
+        """Yield some columns of a stream, all by default."""
+        names = [name for name in self.names if columns is None or name in columns]
+        names = names or [*self.names[:1]]
+        places = {name: place for place, name in enumerate(self.names)}
+        types = {places[name]: pa.string() for name in names}
+        for name in names:
+            if name not in self.raw and self.kinds[name].name in NUMBERS:
+                types[places[name]] = arrow_type(self.kinds[name])
+        for records in stream.records(blocks):
+            batch = self._batch(stream, records, types)
+            cells = [self._typed(name, batch[str(places[name])]) for name in names]
+            yield pa.RecordBatch.from_arrays(cells, names)
+
+    def _typed(self, name: str, column: pa.Array) -> pa.Array:
+        if not pa.types.is_string(column.type):
+            return column
+        if name in self.raw:
+            lacking = pc.is_in(column, pa.array(self.dialect.missing[1:]))
+            return pc.if_else(lacking, pa.scalar(None, pa.string()), column)
+        return read_cells(column, self.kinds[name], self.dialect)
+
+    def with_facts(self, facts: Sequence[Facts]) -> CsvFiles:
+        """Return the table with the types of its columns."""
+        kinds = {name: f.kind for name, f in zip(self.names, facts, strict=True)}
+        missing = {name: f.missing for name, f in zip(self.names, facts, strict=True)}
+        index = []
+        if self.header is not None and self.header[0] == "" and facts[0].counts_rows:
+            index = [self.names[0]]
+        return replace(self, kinds=kinds, missing=missing, index=index)
+
+    def as_texts(self, columns: Iterable[str]) -> CsvFiles:
+        """Return the table with some columns as the texts that they are in the file."""
+        raw = frozenset(columns)
+        kinds = {**self.kinds, **dict.fromkeys(raw, Kind("string"))}
+        return replace(self, kinds=kinds, raw=self.raw | raw)
+
+
+def _expected(facts: Sequence[Facts]) -> dict[int, pa.DataType]:
+    """Return the types of columns of numbers that Arrow reads faster than `facts_of` its texts."""
+    types: dict[int, pa.DataType] = {}
+    for place, column in enumerate(facts):
+        if column.classes == {"whole"}:
+            types[place] = pa.int64()
+        elif column.classes and column.classes <= {"whole", "double"}:
+            types[place] = pa.float64()
+    return types
+
+
+def _column_of(error: pa.ArrowInvalid) -> int | None:
+    """Return the column whose cell Arrow could not read."""
+    number = str(error).partition("In CSV column #")[2].partition(":")[0]
+    return int(number) if number.isdigit() else None
+
+
+def csv_of(frame: Any) -> CsvFiles | None:
+    """Return the files of CSV that a frame has the rows of, None of another frame."""
+    table: CsvFiles | None = vars(frame).get(TABLE)  # on Connect any other name is a column
+    return table
+
+
+def narrowed(frame: Any, columns: Sequence[str] | None, texts: Sequence[str]) -> Any:
+    """Return the frame of some columns alone where it is of files of CSV, others as they are.
+
+    Its columns `texts` hold what is in the file."""
+    table = csv_of(frame)
+    if table is None:
+        return frame
+    table = table.as_texts(texts)
+    if isinstance(frame, LocalFrame):
+        return _Here.of(table).frame(table)
+    return _There(frame.sparkSession, table.files, {}).frame(table, columns)
+
+
+def open_csv(spark: SparkSession, paths: Sequence[str], options: Mapping[str, Any]) -> DataFrame:
+    """Return the rows of files of CSV with the types that all of them show."""
+    of_paths = {key: str(options[key]) for key in options if key.lower() in _OF_PATHS}
+    dialect = dialect_of({key: options[key] for key in options if key not in of_paths})
+    engine: _Here | _There
+    if isinstance(spark, LocalSession):
+        if of_paths:
+            raise NeedsSpark(f"option {next(iter(of_paths))} is one of Spark's")
+        engine = _Here(paths)
+    else:
+        engine = _There(spark, paths, of_paths)
+    table = _with_header(engine, dialect)
+    if not table.names:
+        return engine.frame(table)
+    return engine.frame(engine.surveyed(table))
+
+
+def csv_rows(spark: SparkSession, table: CsvFiles, names: Sequence[str]) -> DataFrame:
+    """Return the rows of some files of a table, in the types of all."""
+    if isinstance(spark, LocalSession):
+        files = [machine_path(unquote(name)) for name in names]
+        part = replace(table, files=tuple(files))
+        return _Here.of(part).frame(part)
+    by_name = {unquote(file): file for file in table.files}
+    files = [by_name[name] for name in names]
+    return _There(spark, files, {}).frame(replace(table, files=tuple(files)))
+
+
+def _with_header(engine: _Here | _There, dialect: Dialect) -> CsvFiles:
+    files = engine.files
+    for name in files:
+        head = engine.head(name)
+        if not head.strip():
+            continue
+        shown = plain(name)
+        if dialect.encoding is None and mark_of(head) is not None:
+            dialect = replace(dialect, encoding=mark_of(head))
+        dialect, cells = completed(dialect, head_text(head, dialect, shown), shown)
+        if not cells:
+            continue
+        names = names_of(cells, dialect)
+        tell_unnamed(names, shown)
+        header = tuple(cells) if dialect.header else None
+        return CsvFiles(
+            tuple(files),
+            dialect,
+            tuple(names),
+            header,
+            complete=frozenset(files if dialect.wide else ()),
+        )
+    return CsvFiles(tuple(files), dialect, (), None)
+
+
+def _of_files(frame: Any, table: CsvFiles) -> Any:
+    setattr(frame, TABLE, table)
+    setattr(frame, INDEX, table.index)
+    return frame
+
+
+def _tell_whole(names: Sequence[str]) -> None:
+    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    notice(f"{plain(names[0])}{others}: cells hold line ends, so one task reads all of a file")
+
+
+# ---- in this process ----
+
+
+class _Here:
+    """Files of this machine, read by this process."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.files = [file for path in paths for file in files_of(path)]
+
+    @classmethod
+    def of(cls, table: CsvFiles) -> _Here:
+        """Return the engine of files that are known."""
+        engine = cls(())
+        engine.files = [*table.files]
+        return engine
+
+    def head(self, name: str) -> bytes:
+        block = next(FileSplit(name, 0, None).blocks(), b"")
+        if len(block) <= HEAD_BYTES:
+            return block
+        cut = block.rfind(b"\n", 0, HEAD_BYTES) + 1
+        return block[: cut or HEAD_BYTES]
+
+    def splits(self, table: CsvFiles) -> list[tuple[FileSplit, bool]]:
+        splits: list[tuple[FileSplit, bool]] = []
+        for name in table.files:
+            parts = splits_of([name])
+            if name in table.complete:
+                parts = [FileSplit(name, 0, None)]
+            splits += [(part, len(parts) == 1) for part in parts]
+        return splits
+
+    def surveyed(self, table: CsvFiles) -> CsvFiles:
+        parts: Any = [partial(tuple, split) for split in self.splits(table)]
+        outcomes = [*LocalFrame(parts, {}).map_parts(partial(_survey_here, table))]
+        to_repeat = sorted({outcome for outcome in outcomes if isinstance(outcome, str)})
+        if to_repeat:
+            _tell_whole(to_repeat)
+            return self.surveyed(replace(table, complete=table.complete | {*to_repeat}))
+        return table.with_facts(summed(outcomes, len(table.names)))
+
+    def frame(self, table: CsvFiles) -> Any:
+        parts = [
+            Part(partial(_rows_here, table, split, complete))
+            for split, complete in self.splits(table)
+        ]
+        sizes = sizes_of(self.files, [*table.kinds])
+        frame = LocalFrame(parts if table.names else [], dict(table.kinds), sizes=sizes)
+        return _of_files(frame, table)
+
+
+def _survey_here(table: CsvFiles, part: Any) -> Any:
+    split, complete = part
+    try:
+        return table.survey(table.stream(split.name, split.start, complete), split.blocks())
+    except LineEndsInQuotes:
+        return split.name
+
+
+def _rows_here(
+    table: CsvFiles, split: FileSplit, complete: bool, columns: Sequence[str] | None
+) -> Batches:
+    stream = table.stream(split.name, split.start, complete)
+    return table.batches(stream, split.blocks(), columns)
+
+
+# ---- on Spark ----
+
+
+class _There:
+    """Files that Spark hands over as lines of bytes."""
+
+    def __init__(
+        self, spark: SparkSession, paths: Sequence[str], options: Mapping[str, str]
+    ) -> None:
+        self.spark = spark
+        self.options = dict(options)
+        self.paths = [*paths]
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(self._text(self.paths).inputFiles())
+
+    def _text(self, paths: Sequence[str]) -> DataFrame:
+        # by \n alone: \r and the bytes of UTF-16 stay as they are
+        reader = self.spark.read.format("text").options(**self.options, lineSep="\n")
+        return reader.load([*paths])
+
+    def head(self, name: str) -> bytes:
+        value = F.substring(F.col("value").cast("binary"), 1, HEAD_BYTES)
+        lines = self.spark.read.format("text").option("lineSep", "\n").load(plain(name) or name)
+        with reading():
+            rows = lines.select(value.alias("value")).head(HEAD_LINES)
+        return b"".join(bytes(row["value"]) + b"\n" for row in rows)
+
+    def lines(self, table: CsvFiles) -> DataFrame:
+        """Return lines, the hash of their file, where its part starts, and whether it is all."""
+        start = F.col("_metadata.file_block_start")
+        length = F.col("_metadata.file_block_length")
+        complete = (start == 0) & (length == F.col("_metadata.file_size"))
+        columns = [
+            F.col("value").cast("binary").alias("value"),
+            start.alias("start"),
+            complete.alias("complete"),
+        ]
+        several = len(table.files) > 1
+        if several:
+            name = F.regexp_replace("_metadata.file_path", "^file:/+", "/")
+            columns.append(F.xxhash64(name).alias("file"))
+        lines = self._text(table.files)
+        if not table.complete:
+            return lines.select(*columns)
+        lines = lines.select(*columns, F.monotonically_increasing_id().alias("at"))
+        if several:
+            lines = lines.repartition(min(len(table.files), 200), "file")
+        else:
+            lines = lines.repartition(1)
+        order = [*(["file"] if several else []), "start", "at"]
+        lines = lines.sortWithinPartitions(*order)
+        first = F.lit(0).cast("bigint").alias("start")
+        complete = F.lit(True).alias("complete")
+        return lines.select("value", first, complete, *(["file"] if several else []))
+
+    def surveyed(self, table: CsvFiles) -> CsvFiles:
+        task = _SurveyThere(table, _hashes(table.files))
+        rows = self.lines(table).mapInArrow(task, "facts binary")
+        with reading():
+            outcomes = [pickle.loads(bytes(row["facts"])) for row in rows.collect()]
+        to_repeat = sorted({outcome for outcome in outcomes if isinstance(outcome, str)})
+        if to_repeat:
+            _tell_whole(to_repeat)
+            return self.surveyed(replace(table, complete=frozenset(table.files)))
+        return table.with_facts(summed(outcomes, len(table.names)))
+
+    def frame(self, table: CsvFiles, columns: Sequence[str] | None = None) -> DataFrame:
+        names = [name for name in table.names if columns is None or name in columns]
+        fields = ", ".join(f"{quoted(name)} {table.kinds[name].name}" for name in names)
+        if not table.names:
+            frame = self.spark.createDataFrame([], "struct<>")
+        else:
+            task = _RowsThere(table, _hashes(table.files), tuple(names))
+            frame = self.lines(table).mapInArrow(task, fields)
+        return _of_files(frame, table)
+
+
+def _hashes(files: Sequence[str]) -> dict[int, str]:
+    """Return the names of files by the hashes that lines have of them."""
+    names = [re.sub("^file:/+", "/", file).encode() for file in files]
+    bounds = np.cumsum([0, *map(len, names)])
+    content = np.frombuffer(b"".join(names), np.uint8)
+    h = np.full(len(names), xxhash.SEED, np.uint64)
+    with np.errstate(over="ignore"):
+        h = xxhash.of_bytes(content, bounds[:-1], np.diff(bounds), h)
+    return dict(zip(h.view(np.int64).tolist(), map(plain, files), strict=True))
+
+
+@dataclass(frozen=True)
+class _LinesThere:
+    """What a task makes of lines: streams, and their blocks."""
+
+    table: CsvFiles
+    files: Mapping[int, str]
+
+    def streams(self, batches: Batches) -> Iterator[tuple[Stream, Iterator[bytes]]]:
+        for (file, start, complete), pieces in itertools.groupby(_runs(batches), _key):
+            first = next(iter(self.files.values()))
+            name = first if file is None else self.files.get(file, first)
+            yield self.table.stream(name, start, complete), (piece[1] for piece in pieces)
+
+
+@dataclass(frozen=True)
+class _SurveyThere(_LinesThere):
+    def __call__(self, batches: Batches) -> Batches:
+        for stream, blocks in self.streams(batches):
+            outcome: Any
+            try:
+                outcome = self.table.survey(stream, blocks)
+            except LineEndsInQuotes:
+                outcome = stream.name
+            yield pa.RecordBatch.from_pydict({"facts": pa.array([pickle.dumps(outcome)])})
+
+
+@dataclass(frozen=True)
+class _RowsThere(_LinesThere):
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Batches) -> Batches:
+        for stream, blocks in self.streams(batches):
+            yield from self.table.batches(stream, blocks, self.columns)
+
+
+def _key(piece: tuple[tuple[int | None, int, bool], bytes]) -> tuple[int | None, int, bool]:
+    return piece[0]
+
+
+def _runs(batches: Batches) -> Iterator[tuple[tuple[int | None, int, bool], bytes]]:
+    """Yield the lines of one part of a file as bytes, and which part it is."""
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        starts = np.asarray(batch["start"])
+        change = starts[1:] != starts[:-1]
+        files = np.asarray(batch["file"]) if "file" in batch.schema.names else None
+        if files is not None:
+            change = change | (files[1:] != files[:-1])
+        limits = [0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]
+        for a, z in itertools.pairwise(limits):
+            file = None if files is None else int(files[a])
+            key = (file, int(starts[a]), batch["complete"][a].as_py())
+            yield key, joined(batch["value"].slice(a, z - a))

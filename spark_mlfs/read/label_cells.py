@@ -1,0 +1,202 @@
+"""Cells of labels: tags that a text holds, and words for 0 and 1; the same code on both engines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import DataError, option
+from ..formats import Names
+from ..frames.tag_texts import parse_tag_text
+from ..lazy import Column, F
+from ..params import Choice, Optional, Parameter, Text
+
+# of what may be a list; `parse_tag_text` says whether it is
+_BRACKETS = r"^\s*([\[{(<]|(set|frozenset|list|tuple|array)\()"
+WORDS = (  # for 0 and 1
+    ("false", "true"),
+    ("no", "yes"),
+    ("n", "y"),
+    ("f", "t"),
+    ("off", "on"),
+)
+LABEL_OPTIONS = (
+    Parameter(
+        "label_key",
+        None,
+        Optional(Text("the name of a field")),
+        "the field that is the tag, where a cell holds objects of JSON",
+    ),
+    Parameter(
+        "empty_tags",
+        "none",
+        Choice(("none", "unknown")),
+        "what an empty cell of tags is: none of the labels, or not known",
+    ),
+    Parameter(
+        "positive",
+        None,
+        Optional(Names("a text or a list of texts", listed=True)),
+        "the values of a column of labels that are 1, any other being 0; None: 1, true, yes, y, t, "
+        "on",
+    ),
+    Parameter(
+        "unknown",
+        None,
+        Optional(Names("a text or a list of texts", listed=True)),
+        "the values of a column of labels that are unknown, such as -1",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Tags:
+    """How the tags of a text are told.
+
+    `delimiter` stands between them; a text may also be a list (`frames.tag_texts`), of whose
+    objects `key` names the field. An `empty` text is "none" of the labels, or "unknown"."""
+
+    column: str
+    delimiter: str | None
+    key: str | None = None
+    empty: str = "none"
+
+    def __call__(self, cells: pa.Array) -> pa.ListArray:
+        """Return the tags of each cell, null where they are not known.
+
+        Raises `DataError` for a text that opens like a list and is none."""
+        if not pa.types.is_string(cells.type):
+            cells = cells.cast(pa.string())
+        brackets = pc.match_substring_regex(cells, _BRACKETS)
+        if self.delimiter is not None and not pc.any(brackets).as_py():
+            lists = self._split(cells)
+        else:
+            coded = cells.dictionary_encode()
+            values = [self._parsed(text) for text in coded.dictionary.to_pylist()]
+            lists = pa.array(values, pa.list_(pa.string())).take(coded.indices)
+        lists = composed(lists)
+        if self.empty == "unknown":
+            is_empty = pc.equal(pc.utf8_trim_whitespace(cells), "")
+            lists = pc.if_else(is_empty, pa.scalar(None, lists.type), lists)
+        return lists
+
+    def _split(self, cells: pa.StringArray) -> pa.ListArray:
+        lists = pc.split_pattern(cells, self.delimiter)
+        tags = pc.utf8_trim_whitespace(lists.flatten())
+        keep = np.asarray(pc.not_equal(tags, "").fill_null(False))
+        lengths = np.asarray(pc.list_value_length(lists).fill_null(0))
+        rows = np.repeat(np.arange(len(cells)), lengths)[keep]
+        counts = np.bincount(rows, minlength=len(cells))
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        nulls = pa.array(np.asarray(cells.is_null()))
+        return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=nulls)
+
+    def _parsed(self, text: str) -> list[str]:
+        try:
+            tags = parse_tag_text(text, self.key)
+        except DataError as error:
+            raise DataError(f"column {self.column!r}: {error}") from None
+        if tags is not None:
+            return tags
+        if self.delimiter is None:
+            if not text.strip():
+                return []
+            raise DataError(
+                f"column {self.column!r} holds lists of tags, and {text[:60]!r}, which is none; "
+                f"correct it, or give {option('label_delimiter', ';')}"
+            )
+        return [tag.strip() for tag in text.split(self.delimiter) if tag.strip()]
+
+    def column_of_spark(self, column: Column) -> Column:
+        """Return the same of a column of Spark's."""
+
+        @F.pandas_udf("array<string>")  # type: ignore[attr-defined, untyped-decorator]
+        def tags(cells: pd.Series) -> pd.Series:
+            texts = pa.array(cells, pa.string(), from_pandas=True)
+            return pd.Series(self(texts).to_pylist(), dtype=object)
+
+        return tags(column.cast("string"))
+
+
+def composed(lists: pa.ListArray) -> pa.ListArray:
+    """Return tags in Unicode's composed form, in which equal ones are equal."""
+    tags = lists.flatten()
+    if pc.all(pc.string_is_ascii(tags)).as_py() is not False:
+        return lists
+    lengths = np.asarray(pc.list_value_length(lists).fill_null(0))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return pa.ListArray.from_arrays(
+        pa.array(offsets),
+        pc.utf8_normalize(tags, form="NFC"),
+        mask=lists.is_null() if lists.null_count else None,
+    )
+
+
+# ---- words for 0 and 1 ----
+
+Truth = Mapping[str, float]  # what each text of a column stands for: 0, 1, or NaN
+
+
+def truth_of(
+    values: Collection[str | None],
+    positive: Sequence[str] | None,
+    unknown: Sequence[str] | None,
+) -> Truth | None:
+    """Return what the values of a column of labels stand for; None where one stands for nothing."""
+    texts = [value for value in values if value is not None]
+    lower = {text.strip().lower() for text in texts if not _among(text, unknown)}
+    pair = next((pair for pair in WORDS if lower and lower <= {*pair}), None)
+    truth: dict[str, float] = {}
+    for text in texts:
+        if _among(text, unknown) or not text.strip():
+            truth[text] = math.nan
+        elif positive is not None:
+            truth[text] = float(_among(text, positive))
+        elif pair is not None:
+            truth[text] = float(pair.index(text.strip().lower()))
+        elif (number := _number(text)) is not None:
+            truth[text] = number
+        else:
+            return None
+    return truth
+
+
+def _among(text: str, values: Sequence[str] | None) -> bool:
+    number = _number(text)
+    for value in values or ():
+        if text.strip() == value or (number is not None and number == _number(value)):
+            return True
+    return False
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def truth_here(column: pa.Array, truth: Truth) -> pa.Array:
+    """Return the labels of a column."""
+    texts = pa.array([*truth], pa.string())
+    places = pc.index_in(column.cast(pa.string()), texts)
+    return pa.array([*truth.values()], pa.float64()).take(places)
+
+
+def truth_there(column: Column, truth: Truth, is_text: bool) -> Column:
+    """Return the labels of a column of Spark's."""
+    out = F.lit(None).cast("double")
+    for text, value in truth.items():
+        number = {"true": 1.0, "false": 0.0}.get(text)
+        if is_text:
+            same = column == F.lit(text)
+        else:
+            same = column.cast("double") == F.lit(float(text) if number is None else number)
+        out = F.when(same, F.lit(value)).otherwise(out)
+    return out

@@ -1,0 +1,186 @@
+r"""JSON of this machine without Spark: the columns and types that Spark infers.
+
+It is read by pyarrow in blocks of lines. A record is a line. What pyarrow and Spark read
+differently stands below: first what Spark makes of it.
+
+- ``1``, ``1.0``, ``1e3``, ``NaN``: bigint, and double for the others; here the same
+- whole numbers beyond 64 bits: decimal, or double; here `NeedsSpark`, as are doubles of 2^63 on
+- texts that are dates: text; here the same
+- null or ``[]`` and no other values: text, array of texts; here the same
+- values of several types in a field: their text; here `NeedsSpark`
+- an object in a field: struct; here `NeedsSpark` where it is used
+- a field twice, by case alone or without name: an error, or no field; here `NeedsSpark`
+- ``[{}, {}]``, ``null``, ``{} x`` as a line: as many records, a null one, the first; here
+  `NeedsSpark`
+- quotes such as ``'a'``, half a surrogate: read; here `NeedsSpark`
+- another line that is no record: `DataError`; here the same"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..frames.frame import Batches, LocalFrame, NeedsSpark, Part
+from ..frames.parquet import kind_of_arrow
+from ..frames.paths import FileSplit, files_of, filled_lines, sizes_of, splits_of
+from .refusals import refuse_json
+
+
+def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
+    """Return the records of JSON files with the types that all of them show."""
+    source = ", ".join(paths[:3])
+    if options:
+        raise NeedsSpark(f"JSON with reader_options {', '.join(options)} is read by Spark")
+    files = [file for path in paths for file in files_of(path)]
+    splits = splits_of(files)
+    blocks: Any = [split.blocks for split in splits]
+    looks = [*LocalFrame(blocks, {}).map_parts(partial(_look, source))]
+    types = _merged(source, [schema for schema, _, _ in looks])
+    bad = [line for _, _, line in looks if line is not None]
+    if bad:
+        refuse_json(
+            source, next(first for _, first, _ in looks if first), bad[0] if types else None
+        )
+    if "" in types or len({name.lower() for name in types}) < len(types):
+        raise NeedsSpark(
+            f"{source}: fields without a name, or with names that differ by case alone"
+        )
+    types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
+    kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
+    return LocalFrame(
+        [Part(partial(_json_rows, split, types)) for split in splits],
+        kinds,
+        sizes=sizes_of(files, [*kinds]),
+    )
+
+
+def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
+    from pyarrow import json as reader
+
+    options = (
+        {}
+        if types is None
+        else {
+            "explicit_schema": pa.schema(list(types.items())),
+            "unexpected_field_behavior": "ignore",
+        }
+    )
+    reading = reader.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    return reader.read_json(pa.BufferReader(block), reading, reader.ParseOptions(**options))
+
+
+def _json_rows(
+    split: FileSplit, types: Mapping[str, pa.DataType], columns: Sequence[str] | None
+) -> Batches:
+    types = {name: types[name] for name in columns or types}
+    for name, kind in types.items():
+        if "struct" in kind_of_arrow(kind).name:
+            raise NeedsSpark(f"field {name!r} of JSON holds objects")
+    for block in split.blocks():
+        if block.strip():
+            yield from _table(block, types).select([*types]).combine_chunks().to_batches()
+
+
+def _look(source: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None]:
+    """What a part of a file shows: the fields' types, its first line, its first line that is no
+    record."""
+    schemas, first, bad = [pa.schema([])], "", None
+    for block in blocks:
+        data, edges = filled_lines(np.frombuffer(block, np.uint8))
+        if len(edges) == 1:
+            continue
+        first = first or data[edges[0] : edges[1]].tobytes().decode(errors="replace").strip(" \r\n")
+        last = edges[1:] - 1
+        for ends in (10, 13):
+            last = last - (data[last] == ends)
+        shaped = (data[edges[:-1]] == ord("{")).all() and (
+            data[last] == ord("}")
+        ).all()  # pyarrow does not survive others
+        table, message = _records(block, len(edges) - 1) if shaped else (None, "")
+        if table is None:
+            names: dict[str, pa.DataType] = {}
+            for raw in data.tobytes().splitlines():
+                line = raw.decode(errors="replace")
+                record = _record(source, line, strict=bad is None)
+                bad = line if record is None and bad is None else bad
+                names.update(dict.fromkeys(record or (), pa.null()))
+            schemas.append(pa.schema([*names.items()]))
+            if bad is None and not message:
+                table, message = _records(block, len(edges) - 1)
+        if table is not None:
+            schemas.append(
+                pa.schema(
+                    [(name, _type_of(source, name, table[name])) for name in table.column_names]
+                )
+            )
+        elif bad is None:
+            raise NeedsSpark(f"{source}: {message}")
+    return pa.schema([*_merged(source, schemas).items()]), first, bad
+
+
+def _records(lines: bytes, count: int) -> tuple[pa.Table | None, str]:
+    """The records of lines, or why there are not as many."""
+    try:
+        lines.decode()
+        table = _table(lines)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        return None, str(error).splitlines()[0][:120]
+    return (table, "") if table.num_rows == count else (None, "a line is not one record")
+
+
+def _record(source: str, line: str, strict: bool) -> dict[str, Any] | None:
+    """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell, if
+    `strict`."""
+    try:
+        record, end = json.JSONDecoder().raw_decode(line.strip())
+    except ValueError:
+        if strict and "'" in line:
+            raise NeedsSpark(f"{source}: single quotes in JSON are read by Spark") from None
+        return None
+    if strict and (
+        isinstance(record, list)
+        or record is None
+        or (isinstance(record, dict) and end < len(line.strip()))
+    ):
+        raise NeedsSpark(f"{source}: a line that is not one record is read by Spark")
+    return record if isinstance(record, dict) else None
+
+
+# ---- types ----
+
+
+def _type_of(source: str, name: str, column: pa.ChunkedArray) -> pa.DataType:
+    """The type that the values of a field show."""
+    for values in column.chunks:
+        while pa.types.is_list(values.type):
+            values = values.flatten()
+        if pa.types.is_floating(values.type) and (pc.max(pc.abs(values)).as_py() or 0) >= 2.0**63:
+            raise NeedsSpark(f"{source}: field {name!r} holds numbers beyond 64 bits")
+    return _plain(column.type)
+
+
+def _plain(kind: pa.DataType, unseen: pa.DataType | None = None) -> pa.DataType:
+    """A type without the dates that pyarrow sees in texts; `unseen` where no value showed one."""
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type, unseen))
+    if pa.types.is_struct(kind):
+        return pa.struct(sorted((field.name, _plain(field.type, unseen)) for field in kind))
+    if pa.types.is_null(kind):
+        return unseen or kind
+    return pa.string() if pa.types.is_temporal(kind) else kind
+
+
+def _merged(source: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
+    try:
+        return {
+            field.name: field.type
+            for field in pa.unify_schemas(schemas, promote_options="permissive")
+        }
+    except pa.ArrowTypeError as error:
+        raise NeedsSpark(f"{source}: {str(error)[:120]}") from None
