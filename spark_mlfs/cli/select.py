@@ -466,7 +466,12 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
         engine = f"{sum(ranked.jobs.values())} Spark jobs"
     shape = f"{profile.n} rows x {profile.d} features x {profile.q} labels"
     seconds = sum(stages.seconds.values())
-    lines = [f"{result.request.method}: {shape}; kept {count}; {seconds:.1f} s, {engine}"]
+    untagged = ""
+    without = profile.n - profile.labelled - profile.unlabelled
+    if ranked.frame is not None and (without or profile.unlabelled):
+        untagged = f"; {without:,} rows without labels, {profile.unlabelled:,} unknown"
+    first = f"{result.request.method}: {shape}; kept {count}; {seconds:.1f} s, {engine}{untagged}"
+    lines = [first]
     if "verdict" in result.scores.details:  # of auto: what was chosen, and how sure that is
         lines.append(result.scores.details["verdict"])
     if result.why_none is not None:

@@ -37,7 +37,7 @@ from ..output.folder import Output, local_path, plain_path
 from ..output.manifest import opening, versions
 from ..output.table import OutputTable
 from ..read.content import open_files
-from ..read.tables import how_files_are_read, open_table
+from ..read.tables import how_files_are_read, open_table, text_source
 from ..scoring.base import SavedPipeline
 from ..scoring.local import load_here
 from ..session.local import local_session, of_our_own, remote
@@ -285,7 +285,9 @@ class Work:
         if self.format == "files":
             parameters = READERS.create("files").check(self.path, self.options)
             return open_files(spark, self.path, parameters, labelled=True)
-        kind = self.options.get("source", "table") if self.format == "text" else self.format
+        kind = self.format
+        if kind == "text":
+            kind = text_source(self.path, self.options)
         if not tabular(kind):
             return None
         return open_table(spark, self.path or "", kind, how_files_are_read(self.options))

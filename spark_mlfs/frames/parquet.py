@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import DataError
+from ..errors import LARGE_WHOLE, DataError
 from .frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, Part
 from .names import INDEX
 from .paths import files_of, runs
@@ -54,6 +54,8 @@ def kind_of_arrow(kind: pa.DataType) -> Kind:
     if pa.types.is_timestamp(kind):
         name = "timestamp" if kind.tz else "timestamp_ntz"
         return Kind(name)
+    if pa.types.is_struct(kind) and not kind.num_fields:
+        return UNKNOWN
     if pa.types.is_struct(kind):
         fields = [f"{field.name}:{kind_of_arrow(field.type).name}" for field in kind]
         return Kind(f"struct<{','.join(fields)}>")
@@ -97,10 +99,7 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
         raise DataError(
             f"{files[0]}: no Parquet file ({str(error).splitlines()[0][:120]}); give its format"
         ) from None
-    schema = readers[0].schema_arrow.remove_metadata()
-    for reader, file in zip(readers, files, strict=True):
-        if not reader.schema_arrow.remove_metadata().equals(schema):
-            raise NeedsSpark(f"{file} has other columns than {files[0]}")
+    schema = merged([reader.schema_arrow for reader in readers])
     kinds, metadata = _columns(schema, readers[0].metadata.metadata or {})
     if len(set(map(str.lower, schema.names))) < len(schema.names):
         raise NeedsSpark(f"{files[0]} has columns whose names differ by case alone")
@@ -114,7 +113,7 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
         for run in runs(groups, lambda group: group[2].total(), PART_BYTES):
             numbers, row_counts, decoded = zip(*run, strict=True)
             rows = sum(row_counts)
-            parts.append(Part(partial(_row_groups, file, numbers, rows), rows))
+            parts.append(Part(partial(_row_groups, file, numbers, rows, schema), rows))
             sizes = sum(decoded, sizes)
         reader.close()
     frame = LocalFrame(parts, kinds, metadata, sizes)
@@ -129,6 +128,33 @@ def index_of(file_metadata: Mapping[bytes, bytes] | None) -> list[str]:
     except ValueError:
         return []
     return [name for name in facts.get("index_columns", ()) if isinstance(name, str)]
+
+
+def merged(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return the columns of files by name, each of the narrowest type that holds all of its values.
+
+    Where there is none the type is an empty struct, which nothing reads."""
+    types: dict[str, pa.DataType] = {}
+    for schema in schemas:
+        for field in schema:
+            kind = plain_type(field.type)
+            before = types.setdefault(field.name, kind)
+            if before != kind:
+                pair = [pa.schema([("", before)]), pa.schema([("", kind)])]
+                try:
+                    kind = pa.unify_schemas(pair, promote_options="permissive").field(0).type
+                except (pa.ArrowTypeError, pa.ArrowInvalid):
+                    kind = pa.struct([])
+                types[field.name] = kind
+    return pa.schema(list(types.items()))
+
+
+def lacks(file: str, column: str) -> DataError:
+    """Return the error of a file without a column that others have and that is used."""
+    return DataError(
+        f"{file} has no column {column!r}, which other files have; add it, leave the file out, or "
+        "the column"
+    )
 
 
 def _columns(
@@ -167,19 +193,34 @@ def _row_groups(
     file: str,
     groups: Sequence[int],
     rows: int,
+    schema: pa.Schema,
     columns: Sequence[str] | None,
 ) -> Batches:
     import pyarrow.parquet as pq
 
+    names = schema.names if columns is None else columns
     with pq.ParquetFile(file, buffer_size=READ_BYTES) as reader:
         size = sum(reader.metadata.row_group(group).total_byte_size for group in groups)
         batch_rows = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
         batches = reader.iter_batches(batch_rows, list(groups), columns=columns, use_threads=False)
+        present = {*reader.schema_arrow.names}
+        absent = [name for name in names if name not in present]
+        if absent and columns is not None:
+            raise lacks(file, absent[0])
         for batch in batches:
-            plain = [_plain(column) for column in batch.columns]
-            yield pa.RecordBatch.from_arrays(plain, batch.schema.names)
+            cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+            for name in absent:
+                cells[name] = pa.nulls(batch.num_rows, schema.field(name).type)
+            typed = [_typed(cells[name], schema.field(name).type, name) for name in names]
+            yield pa.RecordBatch.from_arrays(typed, list(names))
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    kind = plain_type(column.type)
-    return column if kind == column.type else column.cast(kind)
+def _typed(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
+    if kind == column.type:
+        return column
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        if not pa.types.is_floating(kind):
+            raise
+        raise DataError(f"column {name!r} holds {LARGE_WHOLE}") from None

@@ -68,6 +68,7 @@ from .arff_header import (
     parse_header,
 )
 from .cells import Irregular, finite, joined, known_cells, number, pairs
+from .label_cells import truth_of
 from .layout import Facts
 from .lines import Lines, open_text, parse
 from .missing import MISSING_FEATURES, impute, missing_slots, settle
@@ -404,10 +405,10 @@ def _label_values(a: Attribute, header: Header, binarize: bool) -> ndarray:
     assert a.categories is not None
     listed = f"{{{','.join(a.categories)[:40]}}}"
     subject = f"{header.place(a)} is a label with the"
-    try:
-        values = np.array([number(c) for c in a.categories])
-    except ValueError:
-        raise DataError(f"{subject} categories {listed}; rewrite them as 0 and 1") from None
+    truth = truth_of(a.categories, None, None)
+    if truth is None:
+        raise DataError(f"{subject} categories {listed}; rewrite them as 0 and 1")
+    values = np.array([truth[category] for category in a.categories])
     if not binarize and not np.isin(values, (0, 1)).all():
         remedy = f"pass {option('binarize_labels', True)} to take value > 0 as positive"
         raise DataError(f"{subject} values {listed}, not 0 and 1 (a multi-target set); {remedy}")

@@ -16,6 +16,7 @@ from ..formats import Names
 from ..frames.tag_texts import parse_tag_text
 from ..lazy import Column, F
 from ..params import Choice, Optional, Parameter, Text
+from .cells import number
 
 # of what may be a list; `parse_tag_text` says whether it is
 _BRACKETS = r"^\s*([\[{(<]|(set|frozenset|list|tuple|array)\()"
@@ -160,24 +161,24 @@ def truth_of(
             truth[text] = float(_among(text, positive))
         elif pair is not None:
             truth[text] = float(pair.index(text.strip().lower()))
-        elif (number := _number(text)) is not None:
-            truth[text] = number
+        elif (amount := _number(text)) is not None:
+            truth[text] = amount
         else:
             return None
     return truth
 
 
 def _among(text: str, values: Sequence[str] | None) -> bool:
-    number = _number(text)
+    amount = _number(text)
     for value in values or ():
-        if text.strip() == value or (number is not None and number == _number(value)):
+        if text.strip() == value or (amount is not None and amount == _number(value)):
             return True
     return False
 
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        return number(text)
     except ValueError:
         return None
 
@@ -193,10 +194,10 @@ def truth_there(column: Column, truth: Truth, is_text: bool) -> Column:
     """Return the labels of a column of Spark's."""
     out = F.lit(None).cast("double")
     for text, value in truth.items():
-        number = {"true": 1.0, "false": 0.0}.get(text)
+        amount = {"true": 1.0, "false": 0.0}.get(text)
         if is_text:
             same = column == F.lit(text)
         else:
-            same = column.cast("double") == F.lit(float(text) if number is None else number)
+            same = column.cast("double") == F.lit(float(text) if amount is None else amount)
         out = F.when(same, F.lit(value)).otherwise(out)
     return out

@@ -37,7 +37,17 @@ import pandas as pd
 
 from .. import params
 from ..errors import DataError, ParameterError, option
-from ..formats import READERS, Distinct, Either, Names, Reader, Texts, documentation, tabular
+from ..formats import (
+    READERS,
+    Distinct,
+    Either,
+    Names,
+    Reader,
+    Texts,
+    documentation,
+    format_of,
+    tabular,
+)
 from ..frames.errors import reading
 from ..frames.frame import Kind, LocalFrame, LocalSession, NeedsSpark, Part, kinds_of
 from ..frames.names import columns_of, quoted
@@ -54,6 +64,7 @@ from .label_cells import LABEL_OPTIONS
 from .layout import TEXT_IDS, Facts, label_texts
 from .lines import checked, paths_of
 from .missing import MISSING_FEATURES
+from .parts import parquet_there
 from .refusals import refuse_json
 from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
 
@@ -280,7 +291,10 @@ def open_table(
     source = ", ".join(paths[:3])
     reader = spark.read.format(format).options(**options)
     files = paths if len(paths) > 1 else paths[0]
-    frame = _load(lambda: reader.load(files), path, format, source)
+    load = partial(reader.load, files)
+    if format == "parquet" and not options:
+        load = partial(parquet_there, spark, paths)
+    frame = _load(load, path, format, source)
     if format == "json" and _BAD in frame.columns:
         _refuse_json(spark, frame, paths)
     return frame
@@ -386,7 +400,10 @@ class TextTable(Reader):
         ),
         *COLUMNS,
         Parameter(
-            "source", "table", params.Text("a format"), "format of the table that holds the text"
+            "source",
+            "table",
+            params.Text("a format"),
+            "format of the table that holds the text, where the files' names do not say it",
         ),
         Parameter(
             "pattern",
@@ -429,8 +446,10 @@ class TextTable(Reader):
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         p = super().check(path, options)
+        p["source"] = text_source(path, options)
         if (
-            "source" not in options
+            p["source"] == "table"
+            and "source" not in options
             and isinstance(path, str)
             and ("/" in path or path.endswith(_ENDINGS))
         ):
@@ -455,6 +474,14 @@ class TextTable(Reader):
                 remedy = "correct it, or write \\ before a character that means itself"
                 raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
         return _counted(source_of(spark, path, p["source"], how_files_are_read(p)), p)
+
+
+def text_source(path: Any, options: Mapping[str, Any]) -> str:
+    """Return the format of the table that holds a text: that of its files' names, unless set."""
+    if "source" in options or not isinstance(path, (str, list, tuple)):
+        return str(options.get("source", "table"))
+    kind = format_of(path)
+    return kind if kind is not None and tabular(kind) else "table"
 
 
 _ENDINGS = (".parquet", ".csv", ".csv.gz", ".json", ".json.gz", ".txt")

@@ -385,8 +385,8 @@ CASES = [
     ),
     flags(
         "text without source",
-        r"format 'text' reads '.*d.csv' as the name of a table; .*source='?csv",
-        *select("d.csv", "text", "--option", "text=a", "--labels-col", "y"),
+        r"format 'text' reads '.*/d' as the name of a table; .*source='?parquet",
+        *select("d", "text", "--option", "text=a", "--labels-col", "y"),
     ),
     flags(
         "pattern that does not compile",

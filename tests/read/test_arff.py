@@ -381,7 +381,7 @@ def test_corrupt_row_is_named_through_spark(spark, tmp_path):
         ),
         ("@relation x\nattribute a real\n@data\n1\n", r"a.arff:2: the header line"),
         (
-            "@relation 'x -C 1'\n@attribute a {no,yes}\n@attribute b real\n@data\nno,1\n",
+            "@relation 'x -C 1'\n@attribute a {no,maybe}\n@attribute b real\n@data\nno,1\n",
             r"a.arff:2: .*rewrite them as 0 and 1",
         ),
     ],

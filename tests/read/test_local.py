@@ -9,6 +9,7 @@ import json
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -389,3 +390,35 @@ def test_the_tags_are_looked_up_without_the_features(tmp_path, monkeypatch, miss
     ]
     assert alone == both
     assert len(alone) == (75 if missing == "drop" else 100)
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_parts_of_different_columns(engine, request, tmp_path):
+    """Whole numbers widen, columns go by name, and one that is used must be in every part."""
+    session = HERE if engine == "local" else request.getfixturevalue("spark")
+    first = pa.table({"x": pa.array([1.5, None]), "y": [0, 1], "z": ["a", "b"]})
+    second = pa.table({"y": pa.array([1, 0], pa.int32()), "x": [2, 3], "w": [5, 6]})
+    for number, table in enumerate((first, second)):
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    frame = load(session, str(tmp_path), "parquet", features="x", labels=["y"], missing="zero")
+    rows = rows_here(frame) if engine == "local" else rows_there(frame)
+    cells = [json.loads(row)[1:] for row in rows]
+    values = sorted((float.fromhex(x[2][0]), float.fromhex(y[2][0])) for x, y in cells)
+    assert values == [(0, 1), (1.5, 0), (2, 1), (3, 0)]
+    with pytest.raises(DataError, match=r"0.parquet has no column 'w', which other files have"):
+        load(session, str(tmp_path), "parquet", features="w", labels=["y"]).count()
+        pack(load(session, str(tmp_path), "parquet", features="w", labels=["y"]))
+    large = pa.table({"x": [2**53 + 1], "y": [1], "w": [1]})
+    pq.write_table(large, tmp_path / "1.parquet")
+    with pytest.raises(DataError, match="column 'x' holds whole numbers above 2"):
+        pack(load(session, str(tmp_path), "parquet", features="x", labels=["y"], missing="zero"))
+
+
+def test_an_index_of_pandas_is_no_feature(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2], "y": [0, 1]}, index=pd.Index([5, 7], name="row"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    how = {"labels": "y"}
+    found = load(HERE, str(tmp_path / "t.parquet"), "parquet", features="*", **how)
+    assert attribute_names(found, FEATURES) == ["x"]
+    found = load(HERE, str(tmp_path / "t.parquet"), "parquet", features=["row", "x"], **how)
+    assert attribute_names(found, FEATURES) == ["row", "x"]
