@@ -206,6 +206,24 @@ def test_no_line_says_a_dozen_things():
     assert long_lines == []
 
 
+def test_names_of_columns_are_quoted():
+    """Spark reads a dot within a name as a field, so that names come to it by `column_named`."""
+    raw = []
+    for path in MODULES.values():
+        if path.suffix == ".pyi" or str(path.relative_to(PACKAGE)) in TO_BE_REPLACED:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "F.col":
+                continue
+            (name,) = node.args
+            constant = isinstance(name, ast.Constant | ast.JoinedStr)
+            constant |= isinstance(name, ast.Name) and name.id.isupper()
+            is_quoted = isinstance(name, ast.Call) and ast.unparse(name.func) == "quoted"
+            if not constant and not is_quoted and path.name != "names.py":
+                raw.append(f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}")
+    assert not raw, "\n".join(raw)
+
+
 def test_names_are_nouns_of_the_field():
     """No local variable and no parameter is a function word, which says nothing."""
     vague = []

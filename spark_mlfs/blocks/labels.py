@@ -18,6 +18,7 @@ from numpy import ndarray
 
 from ..errors import DataError, ParameterError, setting, worker_errors
 from ..frames.frame import LocalFrame, kinds_of
+from ..frames.names import picked
 from ..frames.schema import attribute_names
 from ..frames.vectors import vectors_and_sizes, within
 from ..kernels.matrix import Matrix
@@ -129,7 +130,8 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
         distinct = set(chain.from_iterable(by_batch))
         vocabulary = sorted(distinct - {None})
     else:
-        tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null")
+        labels = picked(frame, {"y": column})
+        tags = labels.select(F.explode("y").alias("tag")).where("tag is not null")
         distinct_tags = tags.distinct().limit(MAX_TAGS + 1)
         with worker_errors():
             vocabulary = sorted(row.tag for row in distinct_tags.collect())
@@ -150,14 +152,16 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
     if isinstance(frame, LocalFrame):
         signs = list(_of_cells(frame, column, _multihot_signs))
         return any(repeat for repeat, _ in signs) and not any(number for _, number in signs)
-    entry = F.col(column)
+    entry = F.col("y")
     has_null = F.exists(entry, lambda e: e.isNull())
     repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | has_null
     number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
     with worker_errors():
-        ((some_repeat, some_number),) = frame.select(
-            F.max(repeated), F.max(F.coalesce(number, F.lit(False)))
-        ).collect()
+        ((some_repeat, some_number),) = (
+            picked(frame, {"y": column})
+            .select(F.max(repeated), F.max(F.coalesce(number, F.lit(False))))
+            .collect()
+        )
     return bool(some_repeat) and not some_number
 
 

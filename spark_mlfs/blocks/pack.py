@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import partial, reduce
 from typing import Any
 
@@ -22,6 +21,7 @@ import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, LocalFrame, kinds_of, num_cores
+from ..frames.names import closest, column_named, picked
 from ..frames.schema import attribute_names, categories_of, fill_of, packed_from
 from ..frames.sessions import BATCH_BYTES, small_batches
 from ..frames.unchanged import files_read
@@ -278,7 +278,8 @@ def pack(  # noqa: PLR0913
                 if isinstance(original, LocalFrame):
                     original.count()
                 else:
-                    original.select(F.count(features), F.count(labels)).collect()
+                    rows = picked(original, {"x": features, "y": labels})
+                    rows.select(F.count("x"), F.count("y")).collect()
         if weight is not None and profile.n == 0 and profile.problem is None:
             raise DataError(
                 f"the weights in {weight!r} are all zero; give some rows a weight above 0"
@@ -309,9 +310,10 @@ def _pack_there(
     label_kind: str | None,
 ) -> Packed:
     """Return the rows of a frame of Spark's as persisted blocks."""
-    features, labels, row_id, weight = named
+    features, _, row_id, weight = named
     kinds = kinds_of(frame)
-    x = F.col(features)
+    rows = picked(frame, {key: name for key, name in zip("xyiw", named, strict=True) if name})
+    x = F.col("x")
     if not packer.vectors:
         from ..read.columns import exact
 
@@ -319,18 +321,17 @@ def _pack_there(
         if element is not None and element.name == "bigint":
             x = exact(x, x, [features])
         x = x.cast("array<double>")
-    y = F.col(labels) if label_kind is None else F.col(labels).cast(label_kind)
+    y = F.col("y") if label_kind is None else F.col("y").cast(label_kind)
     columns = [x.alias("x"), y.alias("y")]
     origin = None
     if row_id is not None:
-        id = F.col(row_id)
-        id = id.cast("bigint") if kinds[row_id].integer else F.xxhash64(id)
+        id = F.col("i").cast("bigint") if kinds[row_id].integer else F.xxhash64("i")
         identity = F.coalesce(id, F.lit(0))
         columns.append(identity.alias("i"))
-        origin = (frame, row_id, identity)
+        origin = (rows, "i", identity)
     if weight is not None:
-        columns.append(F.col(weight).cast("double").alias("w"))
-    blocks = frame.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
+        columns.append(F.col("w").cast("double").alias("w"))
+    blocks = rows.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
     with small_batches(frame.sparkSession), worker_errors():
         persisted = persist(blocks)  # which may evaluate a small local table
         profile, jobs = collect_profile(blocks)
@@ -394,13 +395,16 @@ def _blocks_here(
 
 
 def check_column(frame: DataFrame, column: str) -> None:
-    """Raise `ParameterError` where there is no such column."""
-    if column not in frame.columns:
-        near = get_close_matches(column, frame.columns, n=1)
+    """Raise `ParameterError` where there is no such column, or several are called so."""
+    columns = frame.columns
+    if column not in columns:
+        near = closest(column, columns, 1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ParameterError(
-            f"there is no column {column!r}; {hint}the columns are {', '.join(frame.columns)}"
+            f"there is no column {column!r}; {hint}the columns are {', '.join(columns)}"
         )
+    if columns.count(column) > 1:
+        raise ParameterError(f"{columns.count(column)} columns are called {column!r}; rename one")
 
 
 def are_vectors(frame: DataFrame, features: str) -> bool:
@@ -456,5 +460,5 @@ def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
         return str(key)
     with worker_errors():
         matching = frame.where(identity == F.lit(key))
-        rows = matching.select(F.col(column).cast("string")).limit(1).collect()
+        rows = matching.select(column_named(column).cast("string")).limit(1).collect()
     return "null" if not rows or rows[0][0] is None else repr(rows[0][0])

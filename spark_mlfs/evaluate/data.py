@@ -16,6 +16,7 @@ from .. import read
 from ..blocks.folds import Marked, Split
 from ..errors import ParameterError
 from ..frames.frame import Batches, Kind, LocalFrame, kinds_of
+from ..frames.names import column_named
 from ..frames.schema import CATEGORIES, FEATURES, ID, attribute_names, categories_of
 from ..kernels import xxhash
 from ..lazy import F
@@ -96,7 +97,7 @@ def _check_same_columns(train: Any, test: Any) -> None:
 
 
 def _mark(frame: Any, row_id: str, mark: int) -> Any:
-    doubled = F.shiftleft(F.col(row_id).cast("bigint"), 1)
+    doubled = F.shiftleft(column_named(row_id).cast("bigint"), 1)
     return frame.withColumn(row_id, doubled.bitwiseOR(F.lit(mark).cast("bigint")))
 
 
@@ -126,8 +127,8 @@ def sampled(
             "the options"
         )
     if not isinstance(frame, LocalFrame):
-        hash_of_id = F.xxhash64(F.col(row_id), F.lit(seed))
-        return frame.orderBy(hash_of_id, row_id).limit(rows)
+        hash_of_id = F.xxhash64(column_named(row_id), F.lit(seed))
+        return frame.orderBy(hash_of_id, column_named(row_id)).limit(rows)
     ids_of_parts = list(frame.map_parts(partial(_ids_of_part, row_id)))
     ids = np.concatenate([np.zeros(0, np.int64), *ids_of_parts])
     order = np.lexsort((ids, _spark_hashes(ids, seed)))

@@ -18,7 +18,7 @@ from ..blocks.pack import check_column
 from ..blocks.tables import kind_of
 from ..errors import DataError, worker_errors
 from ..frames.frame import Batches, kinds_of
-from ..frames.names import quoted
+from ..frames.names import column_named, set_apart
 from ..frames.sessions import small_batches
 from ..lazy import Column, DataFrame, F
 from .block_folds import Read, by_labelset, fold_ends_of_blocks, labels_of_blocks
@@ -58,7 +58,10 @@ def split(
     parsed = Protocol.of(protocol, seed)
     pairs: list[Any]
     if kind_of(rows) == "pyspark":
-        pairs = _split_frame(rows, parsed, labels, row_id)
+        apart = set_apart(rows, [labels, row_id])
+        pairs = _split_frame(apart, parsed, labels, row_id)
+        if apart is not rows:
+            pairs = [tuple(side.toDF(*rows.columns) for side in pair) for pair in pairs]
     else:
         pairs = _split_labels(positives(rows, delimiter), parsed, protocol)
     return pairs[0] if len(pairs) == 1 else pairs
@@ -116,7 +119,7 @@ def _split_frame(
 
 def _row_ids(frame: DataFrame, row_id: str) -> Column:
     """Return the row ids as whole numbers, of others a hash."""
-    column = F.col(quoted(row_id))
+    column = column_named(row_id)
     integer = kinds_of(frame)[row_id].integer
     number = column.cast("bigint") if integer else F.xxhash64(column)
     return F.coalesce(number, F.lit(0))
@@ -132,7 +135,7 @@ def _split_stratified(
     """Return the sides of stratified splits: of `few` rows by iterative stratification."""
     check_column(frame, labels)
     source, cast = label_source(frame, labels)
-    y = F.col(quoted(labels))
+    y = column_named(labels)
     if cast is not None:
         y = y.cast(cast)
     rows = frame.select(y.alias("y"), ids.alias("i"))
@@ -198,7 +201,7 @@ def _sides_by_labelset(
 
     sides = []
     for split in splits:
-        fold = F.col(_fold(split.repeat))
+        fold = column_named(_fold(split.repeat))
         sides.append((side(fold != split.fold), side(fold == split.fold)))
     return sides
 
@@ -207,7 +210,7 @@ def columns_with_metadata(frame: DataFrame) -> list[Column]:
     """Return the columns of a frame, with the metadata that a join or a union would lose."""
     columns = []
     for name in frame.columns:
-        column = F.col(quoted(name))
+        column = column_named(name)
         metadata = frame.schema[name].metadata
         if metadata:
             column = column.alias(name, metadata=metadata)

@@ -54,6 +54,7 @@ from ..blocks.labels import vector_entries
 from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, kinds_of
+from ..frames.names import picked
 from ..frames.schema import attribute_names
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix, dense
@@ -395,11 +396,11 @@ def column_sums(
         check_column(frame, name)
         kind = kinds_of(frame)[name]
         if position == 0 and kind.element is not None and kind.element.text:
-            column = _indicators(frame, name, names[1])
+            column = _indicators(frame, name, names[1], F.col(f"c{position}"))
         elif kind.vector:
-            column = F.col(name)
+            column = F.col(f"c{position}")
         elif kind.element is not None and kind.element.number:
-            column = F.col(name).cast("array<double>")
+            column = F.col(f"c{position}").cast("array<double>")
         else:
             raise ParameterError(
                 f"column {name!r} is {kind.name}; give a vector or an array of one number a label"
@@ -407,7 +408,8 @@ def column_sums(
         columns.append(column.alias(f"c{position}"))
         vectors.append(kind.vector)
     task = partial(_sums_of_batches, vectors=vectors, names=names, sum_up=sum_up)
-    labelled = frame.where(F.col(names[0]).isNotNull()).select(*columns)
+    rows = picked(frame, {f"c{position}": name for position, name in enumerate(names)})
+    labelled = rows.where("c0 is not null").select(*columns)
     states = labelled.mapInArrow(task, "sums binary")
     with worker_errors():
         total = added(read(bytes(row.sums)) for row in at_once(states).collect())
@@ -416,8 +418,13 @@ def column_sums(
     return total
 
 
-def _indicators(frame: DataFrame, labels: str, prediction: str) -> Column:
-    """Return tags as an array of 0 and 1, in the order of the predicted labels' names."""
+def _indicators(
+    frame: DataFrame,
+    labels: str,
+    prediction: str,
+    tags: Column,
+) -> Column:
+    """Return the `tags` as an array of 0 and 1, in the order of the predicted labels' names."""
     names = attribute_names(frame, prediction) if prediction in frame.columns else None
     if names is None:
         remedy = "give the true labels as 0/1 vectors, or predictions whose metadata has the names"
@@ -425,7 +432,7 @@ def _indicators(frame: DataFrame, labels: str, prediction: str) -> Column:
             f"column {labels!r} holds tags, and {prediction!r} does not name its labels: {remedy}"
         )
     all_names = F.array(*(F.lit(name) for name in names))
-    return F.transform(all_names, lambda name: F.array_contains(F.col(labels), name).cast("double"))
+    return F.transform(all_names, lambda name: F.array_contains(tags, name).cast("double"))
 
 
 def evaluate_frame(

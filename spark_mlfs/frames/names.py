@@ -1,14 +1,19 @@
-"""Names of columns: those an argument stands for, those that are close to it, those given twice."""
+"""Names of columns: those an argument stands for, those that are close to it, those given twice.
+
+A name is taken as it stands in the schema: Spark reads dots, backticks and stars within one, and
+takes names that differ only in case for one name. Here alone names become columns of Spark's."""
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ..errors import DataError, ParameterError, option
-from ..lazy import DataFrame
+from ..lazy import Column, DataFrame, F
 
 # columns that pandas writes its index to
 PANDAS_INDEX = r"__index_level_\d+__|Unnamed: 0(\.\d+)*"
@@ -18,6 +23,62 @@ INDEX = "_spark_mlfs_index"  # the attribute of frames that names columns which 
 def quoted(name: str) -> str:
     """Return a column's name as Spark takes it whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def column_named(name: str) -> Column:
+    """Return the column of that name, whatever it holds."""
+    return F.col(quoted(name))
+
+
+def picked(frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
+    """Return the columns `names`, called as the keys are.
+
+    Those among them, too, that Spark takes for one."""
+    columns = frame.columns
+    twins = _twins(columns)
+    if any(name.lower() in twins for name in names.values()):
+        places = [f"c{place}" for place in range(len(columns))]
+        frame = frame.toDF(*places)
+        names = {key: places[columns.index(name)] for key, name in names.items()}
+    return frame.select(*(column_named(name).alias(key) for key, name in names.items()))
+
+
+def set_apart(frame: DataFrame, names: Iterable[str]) -> DataFrame:
+    """Return `frame` with another name for each column that is one of `names` but for the case.
+
+    Spark takes the two for one. Raises `ParameterError` for two such `names`."""
+    names = {*names}
+    lower = {name.lower() for name in names}
+    if len(lower) < len(names):
+        twins = _twins(names)
+        first, second = sorted(name for name in names if name.lower() in twins)[:2]
+        raise ParameterError(
+            f"{first!r} and {second!r} differ only in case, which Spark takes for one column; give "
+            "another name to one"
+        )
+    columns = [
+        f"__spark_mlfs_{place}__" if name.lower() in lower and name not in names else name
+        for place, name in enumerate(frame.columns)
+    ]
+    return frame if columns == frame.columns else frame.toDF(*columns)
+
+
+def with_metadata(frame: Any, name: str, metadata: Mapping[str, Any]) -> Any:
+    """Return a frame with the metadata of a column."""
+    if not re.search(r"[.`*]", name) or not hasattr(frame, "toDF"):
+        return frame.withMetadata(name, metadata)
+    # Spark reads the name as an expression
+    columns = list(frame.columns)
+    place = columns.index(name)
+    plain = [*columns]
+    plain[place] = "__spark_mlfs_named__"
+    return frame.toDF(*plain).withMetadata(plain[place], metadata).toDF(*columns)
+
+
+def _twins(columns: Iterable[str]) -> set[str]:
+    """Return the names, in small letters, that several columns have but for the case."""
+    counts = Counter(name.lower() for name in columns)
+    return {name for name, count in counts.items() if count > 1}
 
 
 def columns_of(
@@ -74,18 +135,23 @@ def _matched(pattern: str, known: Sequence[str], exclude: Sequence[str]) -> list
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …" for an unknown name, or the known names where none is close."""
-    name = str(name)
     known = [str(k)[:80] for k in known]
-    close: list[str] = []
-    # A long name is no slip, and among very many names the comparison takes minutes.
-    if len(name) <= 80:
-        close = difflib.get_close_matches(name, known[:20_000], n=3, cutoff=0.6)
+    close = closest(str(name), known)
     if close:
         return "did you mean " + " or ".join(map(repr, close)) + "?"
     if not known:
         return "there is none"
     listed = ", ".join(map(repr, known[:12]))
     return f"there are {listed}" + (", …" if len(known) > 12 else "")
+
+
+def closest(name: str, known: Sequence[str], most: int = 3) -> list[str]:
+    """Return the known names close to `name`: those that differ only in case, else others."""
+    # A long name is no slip, and among very many names the comparison takes minutes.
+    if len(name) > 80:
+        return []
+    but_for_case = [other for other in known if other.lower() == name.lower()]
+    return but_for_case[:most] or difflib.get_close_matches(name, known[:20_000], n=most)
 
 
 def first_repeated(names: Sequence[str]) -> str | None:

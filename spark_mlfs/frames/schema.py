@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .names import with_metadata
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -78,14 +80,16 @@ def with_categories(frame: DataFrame, column: str, facts: Mapping[str, Any]) -> 
         return frame
     metadata = dict(frame.schema[column].metadata or {})
     metadata[FILL] = {**fill_of(frame, column), CATEGORIES: dict(facts)}
-    return frame.withMetadata(column, metadata)
+    result: DataFrame = with_metadata(frame, column, metadata)
+    return result
 
 
 def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
     """Return a frame with the slot names of a vector column set.
 
     It is the last step of a plan: on Connect a later projection drops them."""
-    return frame.withMetadata(column, attribute_metadata(names))
+    result: DataFrame = with_metadata(frame, column, attribute_metadata(names))
+    return result
 
 
 def packed_from(frame: DataFrame) -> DataFrame | None:

@@ -28,7 +28,7 @@ from ..lazy import Self
 from ..statistics.base import Budgets
 from .params import Checked, known_params
 from .persistence import Storable, load_state
-from .rows import FeatureSource, feature_cells
+from .rows import FeatureSource, beside_twins, feature_cells
 from .shared import FeatureAccessors, FittingAccessors
 
 Fitted = TypeVar("Fitted", bound="Saved")
@@ -138,7 +138,8 @@ class Saved(Checked, Model, Storable):
         self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None
     ) -> DataFrame:
         """Return `dataset` with the output columns; a pandas frame goes through the session."""
-        return super().transform(as_spark(dataset), params)
+        stage = self.copy(params) if params else self
+        return beside_twins(as_spark(dataset), stage, stage._transform)
 
 
 class StateModel(Learned, Saved, FeatureAccessors):

@@ -18,7 +18,7 @@ from ..media.base import EncodeCells
 from ..read.encoded import encoded
 from .base import SESSION, EntryStage
 from .persistence import Storable, load_state
-from .rows import refuse_existing
+from .rows import beside_twins, refuse_existing
 from .shared import ENCODED as COLUMNS
 from .shared import EncodedAccessors
 
@@ -89,14 +89,8 @@ $width"""
                 f"inputCol {column!r} is no column; there are {', '.join(dataset.columns[:12])}"
             )
         refuse_existing(dataset, [self.getOutputCol()])
-        out: DataFrame = encoded(
-            dataset,
-            self._encoder(),
-            self.getOutputCol(),
-            column,
-            self.getReasonCol(),
-        )
-        return out
+        names = (self.getOutputCol(), column, self.getReasonCol())
+        return beside_twins(dataset, self, lambda rows: encoded(rows, self._encoder(), *names))
 
 
 ENCODING = EstimatorClasses(EncoderStage, "", f"{__package__}.encoder_classes")

@@ -27,6 +27,7 @@ from ..classify.knn import NeighbourVote
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
+from ..frames.names import with_metadata
 from ..frames.schema import SLICES, attribute_metadata, with_names
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest
@@ -36,7 +37,7 @@ from ..solvers.ties import complete
 from ..statistics.base import Budgets
 from .base import FRAME, StateEstimator, StateModel
 from .params import FITTING
-from .rows import FeatureSource, map_rows
+from .rows import FeatureSource, beside_twins, map_rows
 from .shared import EXTRACTED, PREDICTIONS, ExtractedAccessors, PredictionAccessors
 from .training_blocks import map_against, training_blocks
 
@@ -110,7 +111,7 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         slices = self.label_slices()
         if len(slices) > 1:
             metadata[SLICES] = slices
-        return out.withMetadata(output, metadata)
+        return with_metadata(out, output, metadata)
 
     def label_slices(self) -> list[int]:
         """Return (q + 1) positions where each label's features begin in the output.
@@ -261,7 +262,9 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             raw,
             scored,
         )
-        out = self.predicted(dataset, columns, outputs, cells)
+        out = beside_twins(
+            dataset, self, lambda rows: self.predicted(rows, columns, outputs, cells)
+        )
         label_names = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(label_names, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")

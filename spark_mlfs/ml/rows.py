@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.ml.functions import array_to_vector
+from pyspark.ml.param import Params
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
+from ..frames.names import column_named, set_apart
 from ..kernels.matrix import Matrix
 
 
@@ -39,7 +41,8 @@ def feature_cells(
     Raises `ParameterError` where the column holds no features."""
     check_column(dataset, features)
     vectors = are_vectors(dataset, features)
-    cells = F.unwrap_udt(F.col(features)) if vectors else F.col(features).cast("array<double>")
+    cells = column_named(features)
+    cells = F.unwrap_udt(cells) if vectors else cells.cast("array<double>")
     return FeatureSource(cells, FeatureCells(vectors, width, *reading), id)
 
 
@@ -72,26 +75,47 @@ def map_rows(
     # Parquet file past a UDF
     dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, cells.column))
     ids = [] if cells.id is None else [cells.id.cast("string")]
-    out = dataset.withColumn(temporary, task.udf(schema, len(ids))(F.col(input_column), *ids))
-    return with_outputs(out, outputs, f"{temporary}.c{{}}").drop(temporary, input_column)
+    out = dataset.withColumn(
+        temporary, task.udf(schema, len(ids))(column_named(input_column), *ids)
+    )
+    with_results = with_outputs(out, outputs, lambda i: F.col(f"{temporary}.c{i}"))
+    return with_results.drop(temporary, input_column)
 
 
 _ENTRIES = {"array<int>": pa.int32(), "array<string>": pa.string()}
 
 
+def beside_twins(
+    dataset: DataFrame, stage: Params, work: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
+    """Return what `work` adds to the rows.
+
+    Other columns may have the names that the Params of `stage` hold, but for the case."""
+    set_params = [p.name for p in stage.params if p.name.endswith("Col") and stage.isDefined(p)]
+    apart = set_apart(dataset, map(stage.getOrDefault, set_params))
+    rows = work(apart)
+    if apart is dataset:
+        return rows
+    columns = dataset.columns
+    return rows.toDF(*columns, *rows.columns[len(columns) :])
+
+
 def refuse_existing(dataset: DataFrame, outputs: Iterable[str]) -> None:
     """Raise `ParameterError` for an output column that exists."""
+    columns = dataset.columns
     for name in outputs:
-        if name in dataset.columns:
+        if name in columns:
             raise ParameterError(
                 f"column {name!r} exists already; set another output column or drop it"
             )
 
 
-def with_outputs(rows: DataFrame, outputs: Mapping[str, str], source: str) -> DataFrame:
+def with_outputs(
+    rows: DataFrame, outputs: Mapping[str, str], source: Callable[[int], Column]
+) -> DataFrame:
     """Add each output, of its type, from the array column `source` of its number."""
     for i, (name, type_name) in enumerate(outputs.items()):
-        value = F.col(source.format(i))
+        value = source(i)
         if type_name == "vector":
             value = array_to_vector(value)
         rows = rows.withColumn(name, value)

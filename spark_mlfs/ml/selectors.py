@@ -30,6 +30,7 @@ from ..blocks.dataset import Dataset
 from ..blocks.grades import Grades
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
+from ..frames.names import column_named
 from ..frames.schema import CATEGORIES, with_categories, with_names
 from ..lazy import Self
 from ..methods import DEFAULT_METHOD, METHODS
@@ -162,7 +163,7 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
             width,
         )
         if fill is not None and len(indices):
-            out = out.withColumn(output, filled_vector(F.col(output), fill))
+            out = out.withColumn(output, filled_vector(column_named(output), fill))
         names = np.array(self.featureNames, object)[indices].tolist()
         if self._extra.get("named") and names:
             out = with_names(out, output, names)
@@ -173,9 +174,10 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
     ) -> DataFrame:
         """Return `dataset` with the entries `indices` of its arrays, missing ones filled."""
         column = self.getFeaturesCol()
+        cell = column_named(column)
         if len(indices):
             ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
-            entries = F.transform(ordinals, lambda ordinal: F.element_at(F.col(column), ordinal))
+            entries = F.transform(ordinals, lambda ordinal: F.element_at(cell, ordinal))
             if fill is not None:
                 entries = filled_array(entries.cast("array<double>"), fill)
         else:
@@ -185,7 +187,7 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
             "selection was fitted on"
         )
         wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
-        fits = F.col(column).isNull() | (F.size(column) == self.numFeatures)
+        fits = cell.isNull() | (F.size(cell) == self.numFeatures)
         return dataset.withColumn(self.getOutputCol(), F.when(fits, entries).otherwise(wrong))
 
     def places(self, dataset: DataFrame) -> tuple[np.ndarray, int]:

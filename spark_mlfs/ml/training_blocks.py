@@ -26,6 +26,7 @@ from ..adapters.rows import FeatureCells, lists_of
 from ..blocks.codec import State, binary_array, decode, encode
 from ..engine.base import one_thread
 from ..errors import DataError, ParameterError
+from ..frames.names import column_named, quoted
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, nearest
@@ -76,11 +77,15 @@ def map_against(  # noqa: PLR0913
             "takes no stream: transform the batches, in writeStream.foreachBatch"
         )
     refuse_existing(dataset, outputs)
-    rows = dataset
-    column = features
+    # rows pass through Python with their places as names: Spark reads names as expressions there
+    fields = dataset.schema.fields
+    places = [f"__spark_mlfs_{place}__" for place in range(len(fields))]
+    rows = dataset.toDF(*places)
+    column = places[dataset.columns.index(features)]
     if not cells.vectors:
+        numbers = column_named(column).cast("array<double>")
         column = "__spark_mlfs_features__"
-        rows = dataset.withColumn(column, F.col(features).cast("array<double>"))
+        rows = rows.withColumn(column, numbers)
     chunks = by_hash(rows).mapInArrow(partial(row_chunks, column, cells, not cells.vectors), KEYED)
     chunks = chunks.repartition("key")
     chunks = chunks.withColumnRenamed("data", "chunk").withColumnRenamed("first", "unused")
@@ -94,17 +99,20 @@ def map_against(  # noqa: PLR0913
         carries,
     )
     near = pairs.mapInArrow(partial(nearest_in_block, points, training, k), KEYED)
-    schema = T.StructType(list(dataset.schema.fields))
+    schema = T.StructType()
+    for place, field in zip(places, fields, strict=True):
+        schema = schema.add(place, field.dataType, field.nullable)
     for i, type_name in enumerate(outputs.values()):
         entry = T.IntegerType() if type_name == "array<int>" else T.DoubleType()
         schema = schema.add(f"__c{i}__", T.ArrayType(entry))
     by_chunk = near.repartition("key").sortWithinPartitions("key", "first")
     out = by_chunk.mapInArrow(partial(finished_rows, finish, tuple(outputs)), schema)
-    out = with_outputs(out, outputs, "__c{}__").drop(*(f"__c{i}__" for i in range(len(outputs))))
-    for field in dataset.schema.fields:  # names of vector slots do not pass through Arrow
-        if field.metadata:
-            out = out.withMetadata(field.name, field.metadata)
-    return out
+    out = with_outputs(out, outputs, lambda i: F.col(f"__c{i}__"))
+    out = out.drop(*(f"__c{i}__" for i in range(len(outputs))))
+    for place, field in zip(places, fields, strict=True):
+        if field.metadata:  # names of vector slots do not pass through Arrow
+            out = out.withMetadata(place, field.metadata)
+    return out.toDF(*dataset.columns, *outputs)
 
 
 def by_hash(rows: DataFrame) -> DataFrame:
@@ -113,8 +121,7 @@ def by_hash(rows: DataFrame) -> DataFrame:
     kinds = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     # Spark hashes no maps and no variants
     names = [name for name, kind in kinds.items() if "map<" not in kind and "variant" not in kind]
-    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
-    spread = rows.withColumn(key, F.xxhash64(*quoted)).repartition(key)
+    spread = rows.withColumn(key, F.xxhash64(*map(quoted, names))).repartition(key)
     return spread.sortWithinPartitions(key).drop(key)
 
 

@@ -11,6 +11,7 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ..frames.names import column_named
 from ..frames.sessions import jvm_within_reach
 from ..frames.vectors import SPARSE, sparse_cell
 
@@ -29,7 +30,8 @@ def sliced(
     Vectors of `width` entries. A dense vector stays dense, a sparse one sparse (with the stored
     ones of the entries), a null null. The action raises `DataError` for a vector of another
     width."""
-    parts = F.unwrap_udt(F.col(column))
+    cell = column_named(column)
+    parts = F.unwrap_udt(cell)
     values = parts["values"]
     stored = parts["indices"]
     sparse = parts["type"] == SPARSE
@@ -41,12 +43,11 @@ def sliced(
 
         # the slicer stumbles over a null: in its place a vector without entries
         empty = sparse_cell(F.array(), F.array(), width)
-        cell = F.col(column)
         checked = F.when(cell.isNull(), empty).when(size == width, cell).otherwise(wrong)
         indices = [int(place) for place in places]
         slicer = VectorSlicer(inputCol=_CHECKED, outputCol=output, indices=indices)
         out = slicer.transform(dataset.withColumn(_CHECKED, checked)).drop(_CHECKED)
-        return out.withColumn(output, F.when(cell.isNotNull(), F.col(output)))
+        return out.withColumn(output, F.when(cell.isNotNull(), column_named(output)))
     if len(places):
         dense = array_to_vector(
             F.transform(_numbers(places + 1), lambda place: F.element_at(values, place))
@@ -54,8 +55,7 @@ def sliced(
         entries = F.when(sparse, _sparse(stored, values, places, width)).otherwise(dense)
     else:
         entries = array_to_vector(F.array().cast("array<double>"))
-    is_null = F.col(column).isNull()
-    checked = F.when(is_null, None).when(size == width, entries).otherwise(wrong)
+    checked = F.when(cell.isNull(), None).when(size == width, entries).otherwise(wrong)
     return dataset.withColumn(output, checked)
 
 

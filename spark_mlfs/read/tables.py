@@ -50,7 +50,7 @@ from ..formats import (
 )
 from ..frames.errors import reading
 from ..frames.frame import Kind, LocalFrame, LocalSession, NeedsSpark, Part, kinds_of
-from ..frames.names import columns_of, quoted
+from ..frames.names import column_named, columns_of, quoted
 from ..frames.parquet import open_parquet
 from ..frames.schema import FEATURES, with_names
 from ..frames.sessions import OF_THE_JVM, as_spark, jvm_within_reach
@@ -535,10 +535,10 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         stages, tokens_column = word_stages(raw, pattern, stop_words, used)
         for stage in stages:
             words = stage.transform(words)
-        tokens = F.col(tokens_column)
+        tokens = column_named(tokens_column)
     else:
         stop = python_stop_words(pattern, stop_words)
-        tokens = tokens_of(F.col(raw), stop)
+        tokens = tokens_of(column_named(raw), stop)
     if vocabulary is None:
         vocabulary = _vocabulary(words.select(tokens.alias("t")), p["vocab_size"], p["min_df"])
     _refuse_none(vocabulary, columns[0], p)
@@ -551,7 +551,7 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         words = counter.transform(words)
     else:
         words = words.withColumn(
-            counts, counted(F.col(raw), WordCounts(tuple(vocabulary), binary, stop))
+            counts, counted(column_named(raw), WordCounts(tuple(vocabulary), binary, stop))
         )
     return _assembled(words, counts, vocabulary, p)
 

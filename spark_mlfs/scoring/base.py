@@ -129,12 +129,7 @@ def column_stages(
             **categories,
         }
         return [("ColumnGatherer", gatherer)], "gathered"
-    column = columns[0]
-    if not set(column) & set(".`"):
-        return [], column
-    # Spark ML takes a dot for a field of a struct.
-    renaming = {"statement": f"SELECT *, {quoted(column)} AS gathered FROM __THIS__"}
-    return [("SQLTransformer", renaming)], "gathered"
+    return [], columns[0]
 
 
 def _encoder_stages(options: Mapping[str, Any], selection: Any) -> Stages:

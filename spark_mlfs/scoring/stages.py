@@ -24,9 +24,9 @@ from ..adapters.tags import BEST, RAW, PassageReader, label_vectors, output_name
 from ..errors import DataError, ParameterError, SparkMlfsError, camel, worker_errors
 from ..frames.errors import reading
 from ..frames.frame import kinds_of
-from ..frames.names import quoted
+from ..frames.names import column_named, picked, quoted
 from ..frames.schema import FEATURES, ID, LABELS, with_names
-from ..frames.sessions import OF_THE_JVM, jvm_within_reach, small_batches
+from ..frames.sessions import jvm_within_reach, small_batches
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
 from ..ml.encoders import ENCODING
@@ -162,11 +162,6 @@ def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
     if encoder_of_class(kind) is not None:
         state = params.pop(STATE, None)
         return ENCODING.named(kind)(**params).withState(state)
-    if not jvm:
-        raise ParameterError(
-            f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it "
-            "without dots"
-        )
     stage_class = getattr(feature, kind)
     if kind == "CountVectorizerModel":
         stage = stage_class.from_vocabulary(
@@ -200,9 +195,9 @@ class Scorer(SavedPipeline):
         plain = [name for name in names if name in frame.columns]
         structs = {name.partition(".")[0] for name in names if name not in frame.columns}
         structs &= set(frame.columns)
-        columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *structs])]
-        columns += [F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep)]
-        return frame.select(*columns)
+        names_read = {name: name for name in [*plain, *structs]}
+        kept = {f"_kept_{i}": name for i, name in enumerate(keep)}
+        return picked(frame, {**names_read, **kept})
 
     def tagged(
         self,
@@ -225,7 +220,7 @@ class Scorer(SavedPipeline):
         tags, scores = output_names(keep)
         columns = {tags: F.col("_tags"), scores: F.col("_scores")}
         if settings.get("all_scores"):
-            columns[RAW] = F.col(classifier.getRawPredictionCol())
+            columns[RAW] = column_named(classifier.getRawPredictionCol())
         if self.encoder:
             readable = F.col(REASON).isNull()
             columns = {name: F.when(readable, column) for name, column in columns.items()}
@@ -242,7 +237,7 @@ class Scorer(SavedPipeline):
         id: str | None,
         shown: str | None = None,
     ) -> DataFrame:
-        truth = F.col(labels)
+        truth = column_named(labels)
         if kinds_of(frame)[labels].vector:
             truth = vector_to_array(truth)
         frame = frame.withColumn("_truth", truth)
