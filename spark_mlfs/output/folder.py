@@ -3,7 +3,8 @@
 A path without a scheme (or ``file:``) is on the driver's own file system. Everything is written
 into a hidden sibling folder, which is renamed when it is complete; with ``overwrite`` the old
 folder is moved out of the way first and deleted last. Only a folder that an earlier run wrote is
-ever replaced.
+ever replaced. One run at a time writes there (`output.lock`); it deletes what one that was killed
+left.
 
 A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone,
 which cannot rename: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
@@ -30,11 +31,12 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
-from ..frames.errors import unless_absent
+from ..frames.errors import notice, unless_absent
 from ..frames.sessions import jvm_within_reach
 from ..lazy import SparkSession
 from ..params import from_json
 from . import manifest
+from .lock import locked
 
 MANIFEST = "manifest.json"
 # of a data set the manifest's name starts with _, which Spark does not take for data
@@ -43,6 +45,8 @@ NOT_VISIBLE = (
     "the workers' files are not visible on this machine: a local output needs a local master or a "
     "shared disk; give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
 )
+# seconds that a run whose result is ready waits for another to write its own
+PATIENCE = 30.0
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: C:\ is a drive
 # mounts that Spark and Python see under one name, and file: does not reach
 _SHARED = ("/Volumes/", "/Workspace/", "/dbfs/")
@@ -142,7 +146,11 @@ class Output:
             return
         target = self.local
         aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
-        with on_a_full_disk(self.path), parents_of(aside, self.path):
+        with (
+            on_a_full_disk(self.path),
+            parents_of(aside, self.path),
+            one_run(target, self.path, PATIENCE),
+        ):
             try:
                 _make(aside, self.path)
                 yield OutputTarget(spark, spark_path(aside), aside, "error")
@@ -154,6 +162,36 @@ class Output:
                 replace_folder(aside, target)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)  # gone already where all went well
+
+
+@contextmanager
+def one_run(target: Path, output: str, patience: float = 0.0) -> Iterator[None]:
+    """Hold the lock of an output of this machine, and delete what killed runs left of it.
+
+    `ParameterError` where another run holds it after so many seconds."""
+    with locked(target.with_name(f".{target.name}.lock"), output, patience):
+        _sweep(target)
+        yield
+
+
+def _sweep(target: Path) -> None:
+    """Delete what runs that were killed left half-written or half-deleted, and give notice.
+
+    The output that was there before such a run stays where no other is in its place."""
+    aside = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.(new|old)")
+    with os.scandir(target.parent) as entries:
+        left = [
+            (match[1], Path(entry.path))
+            for entry in entries
+            if (match := aside.fullmatch(entry.name)) and entry.is_dir(follow_symlinks=False)
+        ]
+    for kind, folder in sorted(left):
+        if kind == "old" and not os.path.lexists(target):
+            notice(f"{folder} is {target.name} as it was before a run that was killed: it is kept")
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            notice(f"{folder} was deleted: a run that was killed had left it")
 
 
 def _of_earlier_run(folder: Path) -> bool:

@@ -29,11 +29,12 @@ from .folder import (
     exists,
     local_path,
     on_a_full_disk,
+    one_run,
     parents_of,
     replace_folder,
     spark_path,
 )
-from .lock import locked, owned
+from .lock import owned
 from .parquet import write_rows
 
 
@@ -88,10 +89,11 @@ class Journal:
         `ParameterError` where another run does (of a remote output when this one begins to write).
         What ends the run early names what stays and how to go on; nothing half-written stays."""
         if self.folder is not None:
-            lock = self.folder.with_name(self.folder.name + ".lock")
+            target = local_path(self.output)
+            assert target is not None
             with (
                 parents_of(self.folder, self.output),
-                locked(lock, self.output),
+                one_run(target, self.output),
                 self._tidied(unit),
             ):
                 yield self

@@ -34,16 +34,21 @@ STALE = 120.0
 # of an owner's row: each beat is a Spark job, which waits for those under way
 ROW_BEAT = 60.0
 ROW_STALE = 600.0
+WAIT = 0.05  # seconds between two looks at a lock that another run holds
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wait at a pipe
 Entry = dict[str, Any]
 
 
+class TakenError(ParameterError):
+    """Another run writes the output."""
+
+
 @contextmanager
-def locked(path: Path, output: str) -> Iterator[None]:
+def locked(path: Path, output: str, patience: float = 0.0) -> Iterator[None]:
     """Hold the lock file `path` of an output.
 
-    `ParameterError` where another run holds it, with its owner and age."""
-    handle = _acquire(path, output)
+    `ParameterError` where another run holds it after so many seconds, with its owner and age."""
+    handle = _acquire(path, output, time.monotonic() + patience)
     try:
         with _beating(BEAT, lambda: os.utime(handle), f"lock of {output}"):
             yield
@@ -121,8 +126,8 @@ def _dead(owner: Entry) -> bool:
     return False
 
 
-def _taken(output: str, owner: Entry, stale: float) -> ParameterError:
-    return ParameterError(
+def _taken(output: str, owner: Entry, stale: float) -> TakenError:
+    return TakenError(
         f"another run writes the output {output}: {owner.get('who', 'of unknown owner')}, started "
         f"{_ago(owner)}; wait for it to end, or give another --output (a lock whose owner is gone "
         f"frees itself within {stale:.0f} s)"
@@ -144,12 +149,17 @@ def _entry() -> Entry:
     }
 
 
-def _acquire(path: Path, output: str) -> int:
+def _acquire(path: Path, output: str, deadline: float) -> int:
     """Return the open lock file, which is ours."""
     handle = None
     try:
         while handle is None:
-            handle = _attempt(path, output)
+            try:
+                handle = _attempt(path, output)
+            except TakenError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(WAIT)
         return handle
     except OSError as error:
         if path.is_symlink():

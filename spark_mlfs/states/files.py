@@ -1,9 +1,10 @@
 """States as files: a folder of JSON and Parquet.
 
-``manifest.json`` describes what is in it; ``features.parquet`` and ``labels.parquet`` have the
-basis, ``parts.parquet`` what was collected, a row each, ``sums.parquet`` the sums, a row group for
-each kind and range of features, so that some are read without the others. What a later version
-writes otherwise has another `FORMAT`; every version reads all before it."""
+``manifest.json`` describes what is in it, with the sha256 of all files (`whole`);
+``features.parquet`` and ``labels.parquet`` have the basis, ``parts.parquet`` what was collected, a
+row each, ``sums.parquet`` the sums, a row group for each kind and range of features, so that some
+are read without the others. What a later version writes otherwise has another `FORMAT`; every
+version reads all before it."""
 
 from __future__ import annotations
 
@@ -26,18 +27,30 @@ from ..blocks.codec import State, decode, encode
 from ..blocks.profile import RULES, Profile
 from ..errors import DataError, ParameterError
 from ..frames.frame import LocalSession, num_cores
-from ..output.folder import MANIFEST, Output, plain_path
-from ..output.manifest import as_json, now
-from ..params import from_json
+from ..output.folder import Output, plain_path
+from ..output.manifest import now
 from ..pipeline import Request
 from ..statistics.base import compact, paste
-from .basis import FEATURE_ARRAYS, PAIRS_OPTION, Basis
+from .basis import FEATURE_ARRAYS, Basis
 from .kinds import axes_of, dims_of, select_rows
 from .needs import check_available, finer, kinds_of, of_pairs
 from .states import CollectedPart, States, check, described_parts, summed
 from .sums import LazySums
+from .whole import (
+    SumsFile,
+    check_head,
+    check_kinds,
+    check_profile,
+    check_sums,
+    damaged,
+    opened,
+    read_manifest,
+    reading,
+    write_manifest,
+)
 
-FORMAT = 2  # 1 where there are no pairs of features
+FORMAT = 3  # 1 has no pairs of features; since 3 all files have checksums
+Manifest = dict[str, Any]
 RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
 
 
@@ -81,18 +94,25 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
     facts = {
         "tool": "spark_mlfs",
         **opening,
-        "format": FORMAT if basis.options.get(PAIRS_OPTION) else 1,
+        "format": FORMAT,
         "basis": basis.id,
         "options": basis.options,
         "sparse": basis.sparse,
         "thin": basis.thin,
+        **_facts(states),
+    }
+    write_manifest(folder, facts, zip(kinds, firsts, strict=True))
+
+
+def _facts(states: States) -> dict[str, Any]:
+    """Return what the manifest says of the parts, and of their sums."""
+    return {
         "kinds": sorted(states.sums),
         "rows": states.rows,
         "features": len(states.features),
         "labels": len(states.labels),
         "parts": described_parts(states),
     }
-    (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
 
 
 def _part_columns(parts: Sequence[CollectedPart]) -> dict[str, pa.Array]:
@@ -153,13 +173,15 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     >>> load("days/*").rows
     3"""
     places = folders(paths)
-    first = head(places[0])
+    first, manifest = _head(places[0])
 
-    def later_head(path: str) -> States:
-        return head(path, first.basis)
+    def later_head(path: str) -> tuple[States, Manifest]:
+        return _head(path, first.basis)
 
     with ThreadPoolExecutor(num_cores()) as threads:
-        heads = [first, *threads.map(later_head, places[1:])]
+        later = [*threads.map(later_head, places[1:])]
+        heads = [first, *(states for states, _ in later)]
+        manifests = [manifest, *(manifest for _, manifest in later)]
         check(heads)
         unknown = any(states.has_unknown for states in heads)
         for request in requests:
@@ -170,10 +192,16 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
             kinds = {kind if kind in first.sums else finer(kind) for kind in needed}
             kinds |= {"outside", "groups"}
 
-        def with_sums(path: str, states: States) -> States:
-            return replace(states, sums=StoredSums(path, states, kinds))
+        def with_sums(path: str, states: States, manifest: Manifest) -> States:
+            sums = StoredSums(
+                path,
+                manifest,
+                states,
+                kinds,
+            )
+            return replace(states, sums=sums)
 
-        loaded = [*threads.map(with_sums, places, heads)]
+        loaded = [*threads.map(with_sums, places, heads, manifests)]
     return summed(loaded, lazy=bool(requests) and not of_pairs(requests))
 
 
@@ -201,47 +229,46 @@ def folders(paths: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(os.path.normpath(path) for path in out))
 
 
-def manifest_of(path: str) -> dict[str, Any]:
+def manifest_of(path: str) -> Manifest:
     """Return the manifest of states.
 
-    Raises `DataError` where there are none, or of a later version."""
-    try:
-        manifest: dict[str, Any] = from_json((Path(path) / MANIFEST).read_text(encoding="utf-8"))
-        version = int(manifest["format"])
-        manifest["basis"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise DataError(f"{path}: no states; give a folder that spark-mlfs collect wrote") from None
-    if version > FORMAT:
-        raise DataError(
-            f"{path}: states of format {version}, which a later version wrote; this one reads up "
-            f"to {FORMAT}"
-        )
-    return manifest
+    Raises `DataError` where there are none, where it is damaged, or of a later version."""
+    return read_manifest(path, FORMAT)
 
 
-def head(path: str, known: Basis | None = None) -> States:
+def head(path: str) -> States:
     """Return the states in a folder without their sums: what `collect` takes as `like`.
 
-    A `known` basis that is theirs is not read again. Raises `DataError` where there are none."""
-    path = local_path(path)
+    Raises `DataError` where there are none."""
+    return _head(local_path(path))[0]
+
+
+def _head(path: str, known: Basis | None = None) -> tuple[States, Manifest]:
+    """Return the states without their sums, and their manifest.
+
+    A `known` basis that is theirs is not read again."""
     manifest = manifest_of(path)
-    try:
+    with reading(path):
         if known is not None and known.id == manifest["basis"]:
             basis = known
         else:
             basis = _read_basis(path, manifest)
-        rows = pq.read_table(Path(path) / "parts.parquet").to_pylist()
+        rows = pq.read_table(opened(path, "parts.parquet", manifest)).to_pylist()
         if not rows:
             raise LookupError("no part")
         parts = tuple(_read_part(row) for row in rows)
-        return States(basis, parts, {kind: {} for kind in manifest["kinds"]})
-    except (OSError, LookupError, pa.ArrowException) as error:
-        raise _damaged(path, error) from None
+        check_kinds(manifest["kinds"])
+        states = States(basis, parts, {kind: {} for kind in manifest["kinds"]})
+        for part in parts:
+            d = len(basis.features) + len(part.features)
+            check_profile(part.profile, d, len(basis.labels) + len(part.labels))
+        check_head(manifest, _facts(states))
+        return states, manifest
 
 
-def _read_basis(path: str, manifest: dict[str, Any]) -> Basis:
-    table = pq.read_table(Path(path) / "features.parquet")
-    labels = pq.read_table(Path(path) / "labels.parquet")["name"].to_pylist()
+def _read_basis(path: str, manifest: Manifest) -> Basis:
+    table = pq.read_table(opened(path, "features.parquet", manifest))
+    labels = pq.read_table(opened(path, "labels.parquet", manifest))["name"].to_pylist()
     facts = {name: table[name].to_numpy() for name in FEATURE_ARRAYS}
     facts |= {name: manifest[name] for name in ("sparse", "thin", "options")}
     edges = {}
@@ -250,10 +277,7 @@ def _read_basis(path: str, manifest: dict[str, Any]) -> Basis:
             edges[int(name.split()[1])] = np.stack(table[name].to_numpy())
     basis = Basis(table["name"].to_pylist(), labels, **facts, edges=edges)
     if basis.id != manifest["basis"]:
-        raise DataError(
-            f"{path}: the states are damaged: their basis is not the one they were collected on; "
-            "collect them again"
-        )
+        raise damaged(path, "their basis is not the one they were collected on")
     return basis
 
 
@@ -272,20 +296,25 @@ def _read_part(row: dict[str, Any]) -> CollectedPart:
 class StoredSums(LazySums):
     """Sums of some kinds as they lie in a file, decoded when they are needed."""
 
-    def __init__(self, path: str, states: States, kinds: Collection[str] | None) -> None:
+    def __init__(
+        self,
+        path: str,
+        manifest: Manifest,
+        states: States,
+        kinds: Collection[str] | None,
+    ) -> None:
         super().__init__([kind for kind in states.sums if kinds is None or kind in kinds])
         self._states = states
         self._cells = {kind: dict[int, memoryview]() for kind in self}
-        try:
-            file = pq.ParquetFile(Path(path) / "sums.parquet")
-            for group, row in enumerate(file.read(["kind", "first"]).to_pylist()):
-                if row["kind"] in self:
-                    cell = file.read_row_group(group, ["state"])["state"].chunk(0)[0].as_buffer()
-                    self._cells[row["kind"]][row["first"]] = memoryview(cell)
+        self._path = path
+        self._sealed = "files" in manifest  # all is as it was written
+        with reading(path):
+            file = SumsFile(path, manifest)
+            for group, (kind, first) in enumerate(file.rows):
+                if kind in self:
+                    self._cells[kind][first] = file.cell(group)
             if not all(-1 in cells for cells in self._cells.values()):  # what is not divided
                 raise KeyError("a kind without sums")
-        except (OSError, KeyError, pa.ArrowException) as error:
-            raise _damaged(path, error) from None
 
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
         d = len(self._states.features)
@@ -295,11 +324,34 @@ class StoredSums(LazySums):
         # of no features the first range, so that its arrays are there, with no rows
         overlapping = [(a, z) for a, z in ranges if a < last and first < z] or ranges[:1]
         pieces = []
-        for a, z in overlapping:
-            low, high = np.clip((first, last), a, z).tolist()
-            pieces.append(self._decoded(kind, a, low, high))
-        of_features = pieces[0] if len(pieces) == 1 else paste(pieces)
-        return decode(cells[-1]) | of_features
+        with reading(self._path):
+            for a, z in overlapping:
+                low, high = np.clip((first, last), a, z).tolist()
+                pieces.append(self._decoded(kind, a, low, high))
+            of_features = pieces[0] if len(pieces) == 1 else paste(pieces)
+            state = decode(cells[-1]) | of_features
+            if not self._sealed:
+                self._check(kind, state, first, last)
+        return state
+
+    def _check(
+        self,
+        kind: str,
+        state: State,
+        first: int,
+        last: int,
+    ) -> None:
+        """Raise `ValueError` where sums of the features first..last have other axes."""
+        states = self._states
+        slices = states.row_slices(kind, first, last)
+        rows = {letter: part.stop - part.start for letter, part in slices.items()}
+        q = len(states.labels)
+        groups = 1 + q + (1 + q if states.has_unknown else 0)
+        sizes = {"f": len(states.features), "q": q, "g": groups, "G": groups - 1}
+        sizes |= {"L": q * (q - 1) // 2, "k": 1 + q}
+        if "sets" in state:
+            sizes["m"] = state["sets"].shape[0]
+        check_sums(kind, state, rows, sizes)
 
     def _decoded(
         self,
@@ -315,12 +367,6 @@ class StoredSums(LazySums):
             return slices[axes_of(kind, name, dims)[:1]]
 
         return decode(self._cells[kind][start], rows_of)
-
-
-def _damaged(path: str, error: Exception) -> DataError:
-    return DataError(
-        f"{path}: the states are damaged ({' '.join(str(error).split())[:80]}); collect them again"
-    )
 
 
 __all__ = ["FORMAT", "folders", "head", "load", "manifest_of", "save", "write"]

@@ -352,11 +352,25 @@ def check(states: Sequence[States], disjoint: bool = True) -> None:
         _check_fit(states[0], other)
     if not disjoint:
         return
-    identities: set[Any] = set()
-    for part in _parts_of(states):
-        if part.identity in identities:
-            raise ParameterError(f"{part} is there twice: its rows would count twice; give it once")
-        identities.add(part.identity)
+    known: dict[tuple[int, int], CollectedPart] = {}
+    for collected in states:
+        fresh: dict[tuple[int, int], CollectedPart] = {}
+        for part in collected.parts:
+            content = part.identity[1:]
+            twin = known.get(content)
+            if twin is not None:
+                raise ParameterError(_twice(part, twin))
+            fresh[content] = part
+        known |= fresh
+
+
+def _twice(part: CollectedPart, twin: CollectedPart) -> str:
+    if part.name == twin.name:
+        return f"{part} is there twice: its rows would count twice; give it once"
+    return (
+        f"{part} has the rows of {twin}, under another name: they would count twice; give one of "
+        "the two, or collect rows that occur twice at once"
+    )
 
 
 def _check_fit(first: States, other: States) -> None:

@@ -18,7 +18,7 @@ from spark_mlfs.states.needs import PAIRED
 from spark_mlfs.states.pairs import pair_bytes
 from spark_mlfs.statistics.base import compact
 
-from .test_states import D, N, Q, collected, data, part_of
+from .test_states import D, N, Q, data, part_of
 
 KEPT = 9
 KINDS = ["dense", "sparse", "weights", "unknown", "repeated", "sparse unknown", "sparse weights"]
@@ -152,9 +152,7 @@ def test_files_and_formats(tmp_path):
     for method in ("jmi", "pmu", "mrmr", "scls"):
         one, other = (states.rank(each, method, 5) for each in (loaded, states.merge(first, rest)))
         pd.testing.assert_frame_equal(one, other, check_exact=True)
-    assert json.loads((tmp_path / "a" / "manifest.json").read_text())["format"] == 2
-    states.save(collected(given, np.arange(100), "mim", None, "plain"), str(tmp_path / "c"))
-    assert json.loads((tmp_path / "c" / "manifest.json").read_text())["format"] == 1
+    assert json.loads((tmp_path / "a" / "manifest.json").read_text())["format"] == 3
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse unknown"])
