@@ -1,8 +1,12 @@
 """The templates in report/templates, which escape values in HTML; and figures as a person reads
-them."""
+them.
+
+What a value has of control characters, and of those that change the direction of a text or are not
+seen, stands on pages as an escape such as ``\\u202e``."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -25,12 +29,40 @@ _TEX = {
 } | {c: "\\" + c for c in "&%$#_{}"}
 
 
+# controls, lone surrogates, line and paragraph separators, directions, and what has no width but
+# those characters that join letters
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff]"
+)
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def visible(text: str) -> str:
+    """Return a text in which what is not seen, or changes directions, is an escape."""
+
+    def escape(match: re.Match[str]) -> str:
+        return _SHORT.get(match[0]) or f"\\u{ord(match[0]):04x}"
+
+    return _UNSEEN.sub(escape, text)
+
+
+def prose(text: str) -> str:
+    """Return a text of sentences in one line."""
+    return " ".join(text.split())
+
+
 @cache
 def environment() -> Environment:
     """Return the templates; a zip on the path may hold them.
 
     A run that renders none needs no Jinja2."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined, pass_eval_context
+
+    @pass_eval_context
+    def shown(context: Any, value: Any) -> Any:
+        is_text = isinstance(value, str) and not hasattr(value, "__html__")
+        return visible(value) if is_text and context.autoescape else value
 
     loader = PackageLoader("spark_mlfs", "report/templates")
     blocks: dict[str, Any] = {
@@ -39,9 +71,12 @@ def environment() -> Environment:
         "lstrip_blocks": True,
     }
     templates = Environment(
-        loader=loader, autoescape=lambda name: name is None or ".html" in name, **blocks
+        loader=loader,
+        autoescape=lambda name: name is None or ".html" in name,
+        finalize=shown,
+        **blocks,
     )
-    filters = (number, figure, decimal, seconds, size, shortlist, tex)
+    filters = (number, figure, decimal, seconds, size, shortlist, tex, prose)
     templates.filters |= {function.__name__: function for function in filters}
     templates.filters["typed"] = shlex.join
     return templates

@@ -12,7 +12,8 @@ which cannot rename: each part goes to its place directly, ``ranking.csv``, ``ma
 without it is not complete.
 
 In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``,
-``@``, a tab or an end of a line) has a ``'`` before it. Parquet and JSON hold the text as it is."""
+``@``, narrow or wide, a tab or an end of a line) has a ``'`` before it. Parquet and JSON hold the
+text as it is."""
 
 from __future__ import annotations
 
@@ -336,7 +337,8 @@ class OutputTarget:
             raise DataError(NOT_VISIBLE)
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+# the signs, as wide as an ideograph too, behind a byte order mark, which readers pass over
+_FORMULA = re.compile("['\ufeff]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -56,6 +56,7 @@ PARTS = 64  # at most this many parts of one run, where the inputs have more fil
 # in a part at least, where the inputs are files whose content is scored; on Spark, whose jobs cost
 # more, 16 times
 FILES = 256
+PART = "part"  # the column that readers make of the folders' names
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Parts = dict[int, list[str]]  # the inputs of each
 # older saved pipelines name these stages as of this module
@@ -396,6 +397,7 @@ class Scoring:
         )
         default_id = PATH if self.format == "files" else None
         columns = _kept_columns(inputs.shown, self.id or default_id, self.keep)
+        _check_output_names(columns, self.scorer.encoder is not None)
         path = self.path if isinstance(self.path, str) else str(self.path or self.format)
         self.scorer.check(inputs.shown, path, columns, **self._tag_settings)
         first = 1 + max([-1, *before, *journal.parts, *planned])
@@ -497,6 +499,8 @@ def _hashable(frame: DataFrame) -> list[Column]:
 
 def _kept_columns(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
     columns = []
+    if id is None:  # Spark takes ID for the same column
+        id = next((name for name in frame.columns if name.lower() == "id"), None)
     for name in (id or "id", *keep):
         if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):  # written as in SQL
             name = name[1:-1].replace("``", "`")
@@ -504,12 +508,32 @@ def _kept_columns(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list
             raise ParameterError(
                 f"there is no column {name!r} to keep: {near(name, frame.columns)}"
             )
-        if name in ("predicted_tags", "predicted_scores", RAW, BEST):
-            raise ParameterError(
-                f"the column {name!r} cannot be kept: the output has one of that name"
-            )
         columns.append(name)
     return list(dict.fromkeys(columns))
+
+
+# names that an output has already, in lower case, as readers compare them
+OUTPUT_NAMES = ("predicted_tags", "predicted_scores", RAW.lower(), BEST, PART)
+
+
+def _check_output_names(columns: Sequence[str], encodes: bool) -> None:
+    """Raise `ParameterError` for a kept column whose name the output has already.
+
+    `encodes`: the output has reasons of files, too."""
+    reserved = (*OUTPUT_NAMES, REASON) if encodes else OUTPUT_NAMES
+    known: dict[str, str] = {}
+    for name in columns:
+        key = name.lower()
+        if key in reserved:
+            raise ParameterError(
+                f"the column {name!r} cannot be kept: the output has one of that name; rename it"
+            )
+        if key in known:
+            raise ParameterError(
+                f"the columns {known[key]!r} and {name!r} cannot both be kept: their names differ "
+                "by case alone; rename one"
+            )
+        known[key] = name
 
 
 def _count(spark: SparkSession, path: str, columns: list[str]) -> dict[str, Any]:

@@ -113,7 +113,8 @@ class LocalScorer(SavedPipeline):
         kinds = {name: frame.kinds[name] for name in keep}
         kinds[tags] = texts
         kinds |= dict.fromkeys(score_columns, Kind("array<double>", Kind("double")))
-        if self.encoder:
+        encodes = self.encoder is not None
+        if encodes:
             kinds[REASON] = Kind("string")
         kinds |= dict.fromkeys(passage_columns, texts)
         lists = {
@@ -143,7 +144,7 @@ class LocalScorer(SavedPipeline):
             for batch, (labels, *values) in predicted(batches):
                 tag_names = label_names.take(labels.values)
                 columns = [pa.ListArray.from_arrays(labels.offsets, tag_names), *values]
-                if REASON in kinds:
+                if encodes:
                     reasons = batch[REASON]
                     columns = [*(_where_none(reasons, column) for column in columns), reasons]
                 kept_columns = [batch[name] for name in keep]
@@ -192,6 +193,8 @@ class LocalScorer(SavedPipeline):
         if self.encoder is None:
             return frame.select(*self.columns_read(), *keep)
         stage, encoder = self.encoder
+        if stage.params["inputCol"] in keep:
+            raise NeedsSpark("the content of files is kept by Spark")
         rows = frame.select(*self.columns_read(), REASON, *keep)
         features: LocalFrame = encoded(
             rows, encoder, stage.params["outputCol"], stage.params["inputCol"]
