@@ -347,6 +347,23 @@ class Parameter:
             ) from None
 
 
+def by_name(values: Any, subject: str) -> dict[str, Any]:
+    """Return values by name, {} for None; `ParameterError` where they are anything else.
+
+    `subject` is what messages call them."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        example = '{"num_bins": 10}'
+        raise ParameterError(
+            f"{subject} must be values by name, such as {example}, not {shown(values)}"
+        )
+    for name in values:
+        if not isinstance(name, str):
+            raise ParameterError(f"{subject}: a name is a text, not {shown(name)}")
+    return dict(values)
+
+
 def check(
     parameters: Iterable[Parameter], settings: Mapping[str, Any], owner: str
 ) -> dict[str, Any]:
@@ -356,7 +373,7 @@ def check(
     known = {p.name: p for p in parameters}
     by_camel = {p.camel: p.name for p in known.values()}
     values = {name: p.default for name, p in known.items()}
-    for name, value in settings.items():
+    for name, value in by_name(settings, f"the parameters of {owner}").items():
         snake = name if name in known else by_camel.get(name)
         if snake is None:
             near = get_close_matches(name, [*known, *by_camel], n=1)

@@ -19,7 +19,7 @@ from ..errors import ParameterError, in_python, spelled_by
 from ..frames.frame import MEMORY, default_memory
 from ..kernels.missing import MISSING
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Integer, Optional, Parameter, Text
+from ..params import Choice, Integer, Optional, Parameter, Text, by_name
 from ..select import Constraints, Cut, constraints, modes
 from .docstrings import takes_settings
 
@@ -189,7 +189,7 @@ def request_and_settings(
 
     Other `keywords` are parameters of the method."""
     settings = {p.name: keywords.get(p.name, p.default) for p in table}
-    parameters = dict(method_params or {})
+    parameters = by_name(method_params, "method_params")
     parameters |= {name: value for name, value in keywords.items() if name not in settings}
     known = type(METHODS.create(method)).parameters
     for name in parameters.keys() - {name for p in known for name in (p.name, p.camel)}:

@@ -30,7 +30,7 @@ from ..extract import EXTRACTORS
 from ..formats import READERS, accept_options, format_of, no_format
 from ..frames.frame import ENGINE, MEMORY
 from ..methods import METHODS
-from ..params import Integer, Number
+from ..params import Integer, Number, by_name
 from ..pipeline import Request
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Screen, constraints
@@ -286,6 +286,7 @@ def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
 
     Raises `ParameterError` with the file and key for whatever is wrong, and for settings of a
     selection that no comparison takes, saying what to do instead."""
+    layer = by_name(layer, file or "the comparison")
     _refuse_settings_of_selections(layer, file)
     try:
         plan = Comparison.of(layer)

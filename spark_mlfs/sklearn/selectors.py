@@ -32,6 +32,7 @@ from ..errors import spelled_by
 from ..frames.frame import MEMORY
 from ..kernels.missing import MISSING, filled
 from ..methods import DEFAULT_METHOD, METHODS
+from ..params import by_name
 from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         self._take(dict(settings), {p.name: p.default for p in self._common})
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
-        return self.method, self.method_params or {}
+        return self.method, by_name(self.method_params, "method_params")
 
 
 SELECTORS = EstimatorClasses(

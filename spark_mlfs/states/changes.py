@@ -17,7 +17,7 @@ from ..blocks.dataset import Dataset
 from ..errors import ParameterError
 from ..evaluate.stability import agreement
 from ..methods import METHODS
-from ..params import Choice, Parameter, check
+from ..params import Choice, Parameter, by_name, check
 from ..pipeline import Progress, Request, rank
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..solvers import drift
@@ -26,7 +26,7 @@ from ..statistics.base import Budgets
 from .engine import StateRows
 from .kinds import bins_of
 from .needs import of_pairs
-from .states import States
+from .states import States, listed
 from .windows import Window, WindowPair
 
 AGAINST = Parameter(
@@ -407,7 +407,8 @@ def settings_by_codes(
     settings = codes | dict(settings)
     bins: dict[str, Any] = {n: settings[n] for n in ("num_bins", "binning") if n in settings}
     of_counts = Request.of("mim", bins)
-    return settings, of_counts, Request.of(method, by_codes | dict(method_params or {}))
+    named = by_name(method_params, "method_params")
+    return settings, of_counts, Request.of(method, by_codes | named)
 
 
 def compare(
@@ -428,7 +429,8 @@ def compare(
     >>> compare(first, later).features["changed"].tolist()
     [True, True]
     """
-    named = zip(states, window_names(states, names), strict=True)
+    collected_states = listed(states)
+    named = zip(collected_states, window_names(collected_states, names), strict=True)
     windows = [Window(name, collected.dataset()) for collected, name in named]
     return compare_windows(windows, method, **settings)
 

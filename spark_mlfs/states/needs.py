@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import params as spec
-from ..errors import ParameterError, setting
+from ..errors import ParameterError, setting, shown
 from ..extract import EXTRACTORS
 from ..methods import METHODS
 from ..methods.counting import BINNING, NUM_BINS
@@ -227,13 +227,17 @@ def needs_of(
     """Return what several methods and rules take; of ``"all-additive"`` all of them that can.
 
     A parameter goes to those that have it."""
-    names = [methods] if isinstance(methods, str) else list(methods)
+    names = [methods] if isinstance(methods, str) else methods
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(f"methods are one or several names, not {shown(methods)}")
+    names = list(names)
+    parameters = spec.by_name(parameters, "method_params")
     if not names:
         raise ParameterError(f"for which methods? give one or several of {', '.join(FORS)}")
     ranking = [name for name in names if name in (*METHODS, *EXTRACTING)]
     if "all-additive" in names:
         ranking += ADDITIVE
-    for parameter in parameters or {}:
+    for parameter in parameters:
         if not any(_has(_entry(name), parameter) for name in ranking):
             raise ParameterError(f"none of {', '.join(names)} has a parameter {parameter!r}")
     needs = {name: need_of(name, parameters) for name in names if name != "all-additive"}

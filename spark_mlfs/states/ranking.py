@@ -41,9 +41,10 @@ def rank(
     >>> rank(states, "mim", k=1)["name"].tolist()
     ['x0']
     """
-    merged = states if isinstance(states, States) else merge(*states)
+    merged = states if isinstance(states, States) else merge(states)
     if method in EXTRACTING:
-        return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
+        named = spec.by_name(method_params, "method_params")
+        return _by_projection(merged, method, k, {**named, **parameters})
     request, settings = request_and_settings(
         method,
         k,

@@ -27,7 +27,7 @@ from numpy import ndarray
 from ..blocks.codec import State
 from ..blocks.dataset import check_and_name
 from ..blocks.profile import Profile
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, shown
 from ..kernels.matrix import runs
 from ..lazy import cached_property
 from ..pipeline import Request
@@ -292,7 +292,7 @@ def merge(*states: States) -> States:
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
     >>> merge(first, collect([[1, 1]], [["c"]], like=first, name="tuesday")).labels
     ['a', 'b', 'c']"""
-    states = _listed(states)
+    states = listed(states)
     check(states)
     return summed(states)
 
@@ -315,7 +315,7 @@ def subtract(states: States, *taken: States) -> States:
     >>> later = collect([[1, 1]], [["c"]], like=first, name="tuesday")
     >>> subtract(merge(first, later), first).rows
     1"""
-    taken = _listed(taken)
+    taken = listed(taken)
     check((states, *taken), disjoint=False)
     remaining = {part.identity: part for part in states.parts}
     for part in _parts_of(taken):
@@ -385,11 +385,19 @@ def _check_fit(first: States, other: States) -> None:
         raise ParameterError(f"{subject}: only one has {sums}; collect both for the same methods")
 
 
-def _listed(states: tuple[Any, ...]) -> tuple[States, ...]:
-    """Return states that were given one by one, or as one sequence."""
-    if len(states) == 1 and not isinstance(states[0], States):
-        return tuple(states[0])
-    return states
+def listed(states: Sequence[Any]) -> tuple[States, ...]:
+    """Return states that were given one by one, or as one sequence.
+
+    Raises `ParameterError` for anything else."""
+    if len(states) == 1 and isinstance(states[0], Iterable):
+        states = tuple(states[0])
+    for value in states:
+        if not isinstance(value, States):
+            raise ParameterError(
+                f"states are what collect and load return, not {shown(value)}: give them one by "
+                "one, or as a list"
+            )
+    return tuple(states)
 
 
 def _parts_of(states: Iterable[States]) -> Iterable[CollectedPart]:
