@@ -7,7 +7,8 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata as packages
 from pathlib import Path
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from pandas.api.types import is_numeric_dtype
 
 from ..blocks.codec import State, decode, encode
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, SparkMlfsError
 from ..version import __version__
 
 PACKAGE = __name__.partition(".")[0]
@@ -81,6 +82,19 @@ def damaged(path: str, error: Exception, otherwise: str | None = None) -> Parame
     else:
         reason = otherwise or " ".join(str(error).split())[:160]
     return ParameterError(f"{path} is damaged ({reason}): {AGAIN}")
+
+
+@contextmanager
+def whole(path: str) -> Iterator[None]:
+    """Surround the use of what was saved at `path` and has no checksum, such as Spark ML's stages.
+
+    What is raised where a part of it lacks, or is of another type, becomes one line."""
+    try:
+        yield
+    except SparkMlfsError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(path, error) from None
 
 
 class AbsentError(ParameterError):

@@ -29,6 +29,7 @@ from ..adapters.saved import (
     rows_here,
     saved_encoder,
     stage_here,
+    whole,
     whole_state,
 )
 from ..adapters.selection import MODEL, LocalSelection
@@ -204,14 +205,8 @@ class LocalScorer(SavedPipeline):
     def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], CellReader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
         fitted = [stage for stage in self.stages if stage.fitted is not None]
-        before = self.stages[: len(self.stages) - len(fitted)]
-        self._check_local(before, fitted)
-        before = before[1:] if self.encoder else before
-        renamed: dict[str, str] = {}
-        while before and before[0].kind == "SQLTransformer":
-            (name,), (output,) = columns_of_sql(before[0])
-            renamed[output] = name
-            before = before[1:]
+        self._check_local(self.stages[: len(self.stages) - len(fitted)], fitted)
+        before, renamed = self._makers()
         column = fitted[0].params["featuresCol"]
         if [stage.kind for stage in before] == ["ColumnGatherer"]:
             categories = _gathered_categories(before[0], frame)
@@ -232,6 +227,25 @@ class LocalScorer(SavedPipeline):
         if are_vectors(frame, column):
             return lambda batch: batch.column(column), FeatureCells(True, *reading)
         return lambda batch: batch.column(column).cast(LISTS), FeatureCells(False, *reading)
+
+    def check_params(self) -> None:
+        """Look at the Params of all stages once, so that one which lacks is told on loading."""
+        self.columns_read()
+        before, _ = self._makers()
+        word_counts(before)
+
+    def _makers(self) -> tuple[list[StageDescription], dict[str, str]]:
+        """Return the stages that make features of columns, and columns by their other names.
+
+        Those that encode files or give columns other names are left out."""
+        before = [stage for stage in self.stages if stage.fitted is None]
+        before = before[1:] if self.encoder else before
+        renamed: dict[str, str] = {}
+        while before and before[0].kind == "SQLTransformer" and not is_user_sql(before[0]):
+            (name,), (output,) = columns_of_sql(before[0])
+            renamed[output] = name
+            before = before[1:]
+        return before, renamed
 
     def _check_local(
         self, before: Sequence[StageDescription], fitted: Sequence[StageDescription]
@@ -331,35 +345,47 @@ def load_here(path: str) -> LocalScorer:
     root = machine_path(path.rstrip("/"))
     for folder in (root, f"{root}/pipeline"):
         if os.path.isdir(f"{folder}/metadata"):
-            stages = list(_stages(folder))
-            if stages[-1].kind != CLASSIFIER:
-                raise refuse_absent(folder, stages[-1].kind)
-            return LocalScorer(path.rstrip("/") + folder[len(root) :], stages)
+            with whole(folder):
+                stages = _stages(folder)
+                if stages[-1].kind != CLASSIFIER:
+                    raise refuse_absent(folder, stages[-1].kind)
+                scorer = LocalScorer(path.rstrip("/") + folder[len(root) :], stages)
+                scorer.check_params()
+            return scorer
     raise refuse_absent(path)
 
 
-def _stages(folder: str) -> Iterator[StageDescription]:
+def _stages(folder: str) -> list[StageDescription]:
     metadata = metadata_here(folder, "a pipeline")
     kind = metadata["class"].rpartition(".")[2]
-    set_params = metadata.get("paramMap", {})
+    set_params = metadata["paramMap"]
     params = {**metadata.get("defaultParamMap", {}), **set_params}
-    if kind == "PipelineModel":
-        uids = set_params.get("stageUids", [])
-        if set_params.get("language") != "Python":
-            raise NeedsSpark(f"{folder} is a pipeline of the JVM's stages")
-        for name in _stage_folders(uids):
-            yield from _stages(f"{folder}/stages/{name}")
-    elif kind == MODEL:
-        yield StageDescription(kind, params, fitted=LocalSelection.load(folder))
-    elif kind == CLASSIFIER:
-        yield StageDescription(kind, params, fitted=LocalClassifier.load(folder, metadata))
-    elif kind == "CountVectorizerModel":
-        yield StageDescription(kind, params, tuple(rows_here(folder)["vocabulary"][0]))
-    else:
-        if ENCODED in metadata:
-            rows = rows_here(folder).to_dict("records")
-            params[STATE] = whole_state(rows, f"{folder}/data", metadata.get("data"))
-        yield StageDescription(kind, params)
+    if kind != "PipelineModel":
+        return [_stage(folder, kind, params, metadata)]
+    if set_params.get("language") != "Python":
+        raise NeedsSpark(f"{folder} is a pipeline of the JVM's stages")
+    stages = []
+    for name in _stage_folders(set_params["stageUids"]):
+        stages += _stages(f"{folder}/stages/{name}")
+    return stages
+
+
+def _stage(
+    folder: str,
+    kind: str,
+    params: dict[str, Any],
+    metadata: Mapping[str, Any],
+) -> StageDescription:
+    if kind == MODEL:
+        return StageDescription(kind, params, fitted=LocalSelection.load(folder))
+    if kind == CLASSIFIER:
+        return StageDescription(kind, params, fitted=LocalClassifier.load(folder, metadata))
+    if kind == "CountVectorizerModel":
+        return StageDescription(kind, params, tuple(rows_here(folder)["vocabulary"][0]))
+    if ENCODED in metadata:
+        rows = rows_here(folder).to_dict("records")
+        params[STATE] = whole_state(rows, f"{folder}/data", metadata.get("data"))
+    return StageDescription(kind, params)
 
 
 def _stage_folders(uids: Sequence[str]) -> list[str]:

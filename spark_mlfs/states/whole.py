@@ -247,10 +247,10 @@ def check_sums(
         axes = axes_of(kind, name, dims_of(value))
         if len(axes) != len(value.shape) or value.dtype.kind not in "iu":
             raise ValueError(f"{name!r} of {kind!r} are no sums")
-        wanted = [rows.get(axes[:1], sizes.get(axes[:1]))]
-        wanted += [sizes.get(letter) for letter in axes[1:]]
-        for size, want in zip(value.shape, wanted, strict=False):
-            if want not in (None, size):
+        expected = [rows.get(axes[:1], sizes.get(axes[:1]))]
+        expected += [sizes.get(letter) for letter in axes[1:]]
+        for size, expected_size in zip(value.shape, expected, strict=False):
+            if expected_size not in (None, size):
                 raise ValueError(f"{name!r} of {kind!r} are sums of other rows")
         if sp.issparse(value):
             value.check_format(full_check=True)

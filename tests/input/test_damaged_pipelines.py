@@ -1,0 +1,97 @@
+"""Saved pipelines whose parts without checksums are damaged: those of Spark ML. One line each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spark_mlfs import cli
+from spark_mlfs.adapters.saved import whole
+from spark_mlfs.errors import ParameterError, SparkMlfsError
+from spark_mlfs.scoring.base import StageDescription
+from spark_mlfs.scoring.local import LocalScorer, load_here
+
+GONE = object()
+VALUES = (GONE, None, 7, "x", [], {}, [7], [None], {"a": 1}, True)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    home = tmp_path_factory.mktemp("pipelines")
+    r = np.random.default_rng(0)
+    rows = pd.DataFrame(r.normal(size=(40, 2)), columns=["a", "b"])
+    rows["t"], rows["u"] = (rows.a > 0).astype(int), (rows.b > 0).astype(int)
+    rows.to_parquet(home / "rows.parquet")
+    flags = "--format parquet --features a b --labels-col t u --method mim --classifier mlknn"
+    command = ["select", "--engine", "local", "--data", str(home / "rows.parquet"), *flags.split()]
+    assert cli.main([*command, "--quiet", "--output", str(home / "model")]) == 0
+    return home / "model"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [(), ("class",), ("uid",), ("paramMap",), ("paramMap", "stageUids"), ("paramMap", "language")],
+)
+def test_every_key_of_a_pipeline(saved, tmp_path, keys):
+    shutil.copytree(saved, tmp_path / "model")
+    (path,) = (tmp_path / "model/pipeline/metadata").glob("part-*")
+    text = path.read_text()
+    for value in VALUES:
+        metadata = inside = json.loads(text)
+        for key in keys[:-1]:
+            inside = inside[key]
+        if not keys:
+            metadata = None if value is GONE else value
+        elif value is GONE:
+            del inside[keys[-1]]
+        else:
+            inside[keys[-1]] = value
+        path.write_text(json.dumps(metadata))
+        if keys == ("uid",) and value is not GONE:  # which nothing goes by
+            load_here(str(tmp_path / "model"))
+            continue
+        with pytest.raises(SparkMlfsError) as raised:
+            load_here(str(tmp_path / "model"))
+        assert "\n" not in str(raised.value) and "model/pipeline" in str(raised.value)
+
+
+SPLIT = {"inputCol": "text", "outputCol": "t", "pattern": r"\W+", "gaps": True}
+SPLIT |= {"toLowercase": True, "minTokenLength": 1}
+WITHOUT = {"inputCol": "t", "outputCol": "k", "stopWords": ["the"], "caseSensitive": False}
+COUNTS = {"inputCol": "k", "outputCol": "c", "minTF": 1.0, "binary": False}
+
+
+@pytest.mark.parametrize(
+    ("stage", "name"),
+    [(0, name) for name in SPLIT]
+    + [(1, name) for name in WITHOUT]
+    + [(2, n) for n in COUNTS if n != "outputCol"],
+)
+def test_every_param_of_spark_ml_s_stages(saved, stage, name):
+    fitted = load_here(str(saved)).stages[1:]
+    kinds = ("RegexTokenizer", "StopWordsRemover", "CountVectorizerModel")
+    params = [dict(SPLIT), dict(WITHOUT), dict(COUNTS)]
+    stages = [StageDescription(*pair, ("a", "b")) for pair in zip(kinds, params, strict=True)]
+    with whole("path"):
+        LocalScorer("path", [*stages, *fitted]).check_params()
+    del params[stage][name]
+    lacks = pytest.raises(ParameterError, match=f"^path is damaged .it lacks '{name}'.: copy")
+    with lacks, whole("path"):
+        LocalScorer("path", [*stages, *fitted]).check_params()
+
+
+def test_a_vocabulary_that_is_not_there(saved, tmp_path):
+    shutil.copytree(saved, tmp_path / "model")
+    stage = next((tmp_path / "model/pipeline/stages").glob("0_*"))
+    metadata = {"class": "org.CountVectorizerModel", "uid": "c", "paramMap": {}}
+    (path,) = (stage / "metadata").glob("part-*")
+    path.write_text(json.dumps(metadata))
+    (stage / "data").mkdir(exist_ok=True)
+    for columns in ({"other": ["x"]}, {"vocabulary": []}, {"vocabulary": [7]}):
+        pd.DataFrame(columns).to_parquet(stage / "data/part-0.parquet")
+        with pytest.raises(ParameterError, match="is damaged"):
+            load_here(str(tmp_path / "model"))
