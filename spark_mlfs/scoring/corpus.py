@@ -499,7 +499,7 @@ def _hashable(frame: DataFrame) -> list[Column]:
 
 def _kept_columns(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
     columns = []
-    if id is None:  # Spark takes ID for the same column
+    if id is None and "id" not in frame.columns:  # Spark takes ID for the same column
         id = next((name for name in frame.columns if name.lower() == "id"), None)
     for name in (id or "id", *keep):
         if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):  # written as in SQL
