@@ -290,6 +290,12 @@ class RowLayout:
         )
         return layout, new, new_labels
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the features and labels are the first of all, in their order."""
+        places = (self.columns, self.labels)
+        return all(np.array_equal(positions, np.arange(len(positions))) for positions in places)
+
     def __call__(self, block: Block) -> Block:
         """Return the rows of a block as the basis has them."""
         block = self._with_labels(self._with_features(block))

@@ -33,7 +33,7 @@ from ..statistics.targets import Classes
 from .basis import PAIRS_OPTION, Basis, RowLayout
 from .kinds import PAIR_KINDS, bins_of, name_of
 from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
-from .own_statistics import DeclaredLabels, KeyedGrams, OutOfRangeCounts
+from .own_statistics import DeclaredLabels, Fingerprint, KeyedGrams, OutOfRangeCounts
 from .pairs import check_bytes, pair_sums
 from .states import CollectedPart, States
 from .sums import in_words, without_empty
@@ -191,6 +191,9 @@ def collected(
                 profile,
                 *engine.state_budget,
             )
+        if not layout.in_place:  # the hashes are those of other columns
+            (fingerprint,) = engine.run(Fingerprint())
+            part = replace(part, profile=replace(part.profile, fingerprint=fingerprint))
         if profile.has_unknown:
             part = replace(part, known=engine.run(KnownRows())[0])
         sums = _sums(engine, basis, unpaired, profile)

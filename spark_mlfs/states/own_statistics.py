@@ -11,6 +11,7 @@ from numpy import ndarray
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock
+from ..blocks.identity import content_hashes
 from ..blocks.profile import Profile
 from ..kernels.hashing import GROUPS, group_of
 from ..kernels.matrix import with_values
@@ -98,3 +99,22 @@ class OutOfRangeCounts(Statistic, layout="rows", weighted=True, graded=True):
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * profile.d + envelope(1)
+
+
+@dataclass
+class Fingerprint(Statistic, layout="rows", divisible=False, weighted=True, graded=True):
+    """The sum of the hashes of the rows' content, modulo 2⁶⁴, as profiles have it.
+
+    The sums of the upper and the lower halves of the hashes are kept."""
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        hashes = content_hashes(block)
+        halves = [hashes >> np.uint64(32), hashes & np.uint64(2**32 - 1)]
+        return {"halves": np.array([int(half.sum()) for half in halves], np.int64)}
+
+    def finish(self, state: State, profile: Profile) -> int:
+        upper, lower = map(int, state["halves"])
+        return ((upper << 32) + lower) % 2**64
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 16 + envelope(1)

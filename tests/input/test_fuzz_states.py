@@ -231,3 +231,24 @@ def test_the_same_rows_under_another_name_are_not_merged(home):
     again = states.collect(*rows(1), METHODS, like=first, name="another")
     with pytest.raises(ParameterError, match="another has the rows of day 1, under another name"):
         states.merge(first, again)
+
+
+@pytest.mark.parametrize("name", ["day 1", "another"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nor_with_their_columns_in_another_order(name, sparse):
+    """Nor with a label, or a feature of sparse rows, that the first state has not."""
+    X, Y = rows(1)
+    first_X, first_Y = rows(3)
+    if sparse:
+        X, first_X = ((table.where(table > 0.5, 0.0)) for table in (X, first_X))
+        X = X.assign(new=(X.a > 1).astype(float)).astype(pd.SparseDtype(float, 0.0))
+        first_X = first_X.astype(pd.SparseDtype(float, 0.0))
+    Y = Y.assign(new=1 - Y.t0)
+    first = states.collect(first_X, first_Y, "mim", name="first")
+    day = states.collect(X, Y, "mim", like=first, name="day 1")
+    again = states.collect(X[X.columns[::-1]], Y[Y.columns[::-1]], "mim", like=first, name=name)
+    states.merge(first, day)
+    with pytest.raises(ParameterError, match="twice"):
+        states.merge(first, day, again)
+    other = states.collect(X[X.columns[::-1]].iloc[1:], Y.iloc[1:], "mim", like=first, name="b")
+    assert states.merge(first, day, other).rows == 239

@@ -458,6 +458,7 @@ EXAMPLES = {
     mlnb.ComponentMoments: (FEW, by_extractor(mlnb.ComponentMoments, ("mlnb", ("generations", 2)))),
     mlnb.PopulationLoss: (FEW, by_extractor(mlnb.PopulationLoss, ("mlnb", ("generations", 2)))),
     PredictionSums: (("dense", "thin"), predictions),
+    own_statistics.Fingerprint: (EVERY, on(lambda p, name: [own_statistics.Fingerprint()])),
     own_statistics.KeyedGrams: (FEW, on(lambda p, name: [own_statistics.KeyedGrams()])),
     own_statistics.OutOfRangeCounts: (
         EVERY,
