@@ -111,7 +111,8 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         slices = self.label_slices()
         if len(slices) > 1:
             metadata[SLICES] = slices
-        return with_metadata(out, output, metadata)
+        named: DataFrame = with_metadata(out, output, metadata)
+        return named
 
     def label_slices(self) -> list[int]:
         """Return (q + 1) positions where each label's features begin in the output.

@@ -283,7 +283,7 @@ def _slot_places(slots: ndarray, other_slots: ndarray, features: ndarray) -> Axi
     return runs(starts, starts + np.diff(slots)), size
 
 
-def merge(*states: States) -> States:
+def merge(*states: States | Sequence[States]) -> States:
     """Return the states of the rows of all, in whatever order.
 
     Raises `ParameterError` where they do not fit, in one line that says why.
@@ -292,9 +292,9 @@ def merge(*states: States) -> States:
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
     >>> merge(first, collect([[1, 1]], [["c"]], like=first, name="tuesday")).labels
     ['a', 'b', 'c']"""
-    states = listed(states)
-    check(states)
-    return summed(states)
+    parts = listed(states)
+    check(parts)
+    return summed(parts)
 
 
 def summed(states: Sequence[States], lazy: bool = False) -> States:
