@@ -67,8 +67,8 @@ def collect(  # noqa: PLR0913
     methods : names of methods and rules, or ``"all-additive"``
     like : states that were collected first: codes and grids are theirs, so that these can be merged
         with them
-    name : what the rows are called, such as their day; rows of one name and content are not merged
-        twice
+    name : what the rows are called, such as their day; the same rows are not merged twice, under
+        another name either
     pairs_of : for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are
         counted, the best by mim of the first state; later ones count the same
     method_params : parameters of the methods, ``{"num_bins": 10}``, for those that have them
