@@ -243,7 +243,8 @@ def must_fit(
 
 
 class DataNotice(UserWarning):
-    """Something about the data that was read all the same and should be known, in one line."""
+    """Something about data, or a ranking, that stands all the same and should be known, in one
+    line."""
 
 
 _ON_WORKERS: dict[str, type[SparkMlfsError]] = {

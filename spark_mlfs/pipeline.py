@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,10 +37,11 @@ from .blocks.grades import Grades
 from .blocks.profile import Profile
 from .engine.base import Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
-from .errors import DataError, ParameterError, WorkerBudgetError, setting
-from .lazy import DataFrame, SparkSession
+from .errors import DataError, DataNotice, ParameterError, WorkerBudgetError, setting
+from .lazy import DataFrame, SparkSession, cached_property
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
+from .select.notices import notices_of
 from .select.portrait import Portrait, Portray
 from .select.request import Request, check_rows, full_ranking, kept_part
 from .solvers.pool import select_within_budget
@@ -99,6 +101,25 @@ class Result:
             "their variance): there are too few rows, or nothing to find; give more rows, or a "
             "number of features"
         )
+
+    @cached_property
+    def notices(self) -> list[DataNotice]:
+        """What a reader of the ranking must know, a sentence each."""
+        notices = [] if self.why_none is None else [DataNotice(self.why_none)]
+        by_rule = self.evidence is not None
+        return notices + notices_of(
+            self.request,
+            self.scores,
+            self.profile,
+            self.ranking,
+            self.kept,
+            by_rule,
+        )
+
+    def warn(self, stacklevel: int) -> None:
+        """Warn of the notices, as if the function `stacklevel` calls up did."""
+        for notice in self.notices:
+            warnings.warn(notice, stacklevel=stacklevel + 1)
 
     @property
     def kept(self) -> pd.DataFrame:
@@ -172,6 +193,7 @@ class Solve:
     def __call__(
         self, engine: Engine
     ) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
+        engine.leave_out_constant_labels()
         unscaled = any(r.parameters.get("scaling") == "none" for r in self.requests)
         if engine.rescale_extremes() and unscaled:
             raise DataError(
@@ -211,6 +233,7 @@ def terms_of(request: Request, engine: Engine) -> PickConstraints:
 
 def score(engine: Engine, request: Request) -> Scores:
     """Return the scores of the requested method over an engine's features."""
+    engine.leave_out_constant_labels()
     method = request.implementation
     terms = terms_of(request, engine)
     count = engine.num_features

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -103,7 +102,9 @@ def rank(
 
     A pandas frame of rank (from 1), index, name, score and relevance, best first. Of a greedy
     method score is the gain at the pick and relevance what the feature is worth alone; of others
-    both are the method's score.
+    both are the method's score. A warning says what must be known of it, such as kept features
+    without a score, or a solver that stopped early (`ConvergenceWarning` of scikit-learn, and
+    ``attrs["converged"]`` of the frame).
 
     Parameters
     ----------
@@ -172,10 +173,16 @@ def rank(
         request.takes_codes,
         ids=row_ids,
     )
-    result = selected(rows, request, settings["memory_bytes"])
-    if result.why_none is not None:
-        warnings.warn(result.why_none, stacklevel=3)
-    return result.kept.reset_index(drop=True)
+    return kept_frame(selected(rows, request, settings["memory_bytes"]))
+
+
+def kept_frame(result: pipeline.Result) -> pd.DataFrame:
+    """Return what `rank` returns of a result, and warn of its notices."""
+    result.warn(stacklevel=4)
+    kept = result.kept.reset_index(drop=True)
+    if result.scores.converged is not None:
+        kept.attrs["converged"] = result.scores.converged
+    return kept
 
 
 def request_and_settings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ..classify.base import Predictor
 from ..engine.base import Cost
 from ..errors import ParameterError
 from ..frames.schema import SLICES
+from ..select.notices import stopped_early
 from .classes import Fit
 from .rows import Fitted
 from .saved import (
@@ -66,6 +68,13 @@ def facts_of_learned(
         "distributed": distributed,
     }
     return extra | ({"converged": bool(np.all(state["converged"]))} if "converged" in state else {})
+
+
+def warn_of_early_stop(fit: Fit[Any], state: State, stacklevel: int) -> None:
+    """Warn where the solver of a fit stopped early, as if `stacklevel` calls up."""
+    if not np.all(state.get("converged", True)):
+        remedy = f"raise max_iter = {fit.parameters['max_iter']}"
+        warnings.warn(stopped_early(fit.learner.name, remedy), stacklevel=stacklevel + 1)
 
 
 def slices_of(

@@ -66,6 +66,8 @@ def facts_of(result: Result) -> dict[str, Any]:
         "scans": result.scans,
         "distributed": result.distributed,
     }
+    if result.notices:
+        facts["notices"] = [str(notice) for notice in result.notices]
     if result.evidence is not None:
         rule = result.evidence.rule
         facts["selection"] = {

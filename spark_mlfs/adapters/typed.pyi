@@ -16,7 +16,9 @@ def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, m
 
     A pandas frame of rank (from 1), index, name, score and relevance, best first. Of a greedy
     method score is the gain at the pick and relevance what the feature is worth alone; of others
-    both are the method's score.
+    both are the method's score. A warning says what must be known of it, such as kept features
+    without a score, or a solver that stopped early (`ConvergenceWarning` of scikit-learn, and
+    ``attrs["converged"]`` of the frame).
 
     Parameters
     ----------

@@ -114,6 +114,28 @@ class LabelledRows:
                 attributes[name] = value[rows]
         return attributes
 
+    def without_labels(self, left_out: ndarray, q: int) -> Attributes:
+        """Return the attributes without the labels `left_out` of q; the others are renumbered."""
+        position = np.full(q, -1, np.int32)
+        position[np.delete(np.arange(q), left_out)] = np.arange(q - len(left_out))
+        attributes = self.attributes()
+        for starts, labels in LABEL_LISTS.items():
+            if attributes[starts] is None:
+                continue
+            attributes[labels] = position[attributes[labels]]
+            stays = attributes[labels] >= 0
+            before = np.concatenate([[0], np.cumsum(stays)])
+            attributes[starts] = before[attributes[starts]].astype(np.int32)
+            for name, attribute in ROW_ATTRIBUTES.items():
+                if attribute.starts == starts != name and attributes[name] is not None:
+                    attributes[name] = attributes[name][stays]
+        if not np.size(attributes["unknown_indices"]):
+            attributes["unknown_indptr"] = None
+            attributes["unknown_indices"] = None
+        if attributes["grades"] is not None and (attributes["grades"] == ONE).all():
+            attributes["grades"] = None
+        return attributes
+
     def attributes(self) -> Attributes:
         return {name: getattr(self, name) for name in ROW_ATTRIBUTES}
 
@@ -179,6 +201,7 @@ class RowAttribute(NamedTuple):
 
 
 MARKS = "unlabelled"  # the numbers of some rows
+LABEL_LISTS = {"label_indptr": "label_indices", "unknown_indptr": "unknown_indices"}
 ROW_ATTRIBUTES = {
     "label_indptr": RowAttribute("lp", "label_indptr"),
     "label_indices": RowAttribute("li", "label_indptr"),

@@ -111,6 +111,20 @@ def feature_keys(block: Block, profile: Profile) -> ndarray:
     return contents - _label_hashes(block).view(np.int64)
 
 
+def of_varying_labels(block: Block, profile: Profile, varying: Profile) -> Block:
+    """Return the rows without the labels that the profile `varying` leaves out.
+
+    It follows from theirs, `profile`. Hashes of their content are those of what is left."""
+    numbers = np.delete(np.arange(profile.q + len(profile.left_out)), profile.left_out)
+    left_out = np.flatnonzero(np.isin(numbers, varying.left_out))
+    out = replace(block, **block.without_labels(left_out, profile.q))
+    if profile.content_ids:
+        with np.errstate(over="ignore"):
+            features = feature_keys(block, profile).view(np.uint64)
+            out.ids = mix((features + _label_hashes(out)).view(np.int64), CONTENT).view(np.int64)
+    return out
+
+
 def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
     """Return the rows with their ids and their profile, of `width` labels.
 

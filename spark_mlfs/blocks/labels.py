@@ -69,8 +69,9 @@ def label_source(
     ``array<float|double>``  multi-hot; null or NaN is unknown
     ``array<int|bigint…>``   label numbers from 0, or multi-hot: ``form="auto"`` looks at the rows
                              (one job) and takes them for multi-hot where they hold 0, 1 and null
-                             only and some row repeats an entry or holds a null; ``"ids"`` and
-                             ``"multihot"`` decide without looking
+                             only and some row repeats an entry or holds a null, or every row has
+                             one entry (a label); ``"ids"`` and ``"multihot"`` decide without
+                             looking
 
     A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem
     of its row. Where labels are `grades`, an array of numbers of any type holds one for every
@@ -150,33 +151,34 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
 
     See `label_source`."""
     if isinstance(frame, LocalFrame):
-        signs = list(_of_cells(frame, column, _multihot_signs))
-        return any(repeat for repeat, _ in signs) and not any(number for _, number in signs)
-    entry = F.col("y")
-    has_null = F.exists(entry, lambda e: e.isNull())
-    repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | has_null
-    number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
-    with worker_errors():
-        ((some_repeat, some_number),) = (
-            picked(frame, {"y": column})
-            .select(F.max(repeated), F.max(F.coalesce(number, F.lit(False))))
-            .collect()
-        )
-    return bool(some_repeat) and not some_number
+        signs = np.array([*_of_cells(frame, column, _multihot_signs)], bool).reshape(-1, 3)
+        some_repeat, some_number, some_list = signs.any(axis=0)
+    else:
+        entry = F.col("y")
+        has_null = F.exists(entry, lambda e: e.isNull())
+        repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | has_null
+        number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
+        signs_of_row = (repeated, number, F.size(entry) != 1)
+        signs_of_all = [F.max(F.when(entry.isNotNull(), sign)) for sign in signs_of_row]
+        rows = picked(frame, {"y": column})
+        with worker_errors():
+            ((some_repeat, some_number, some_list),) = rows.select(*signs_of_all).collect()
+    return bool((some_repeat or not some_list) and not some_number)
 
 
-def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
+def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool, bool]:
     """Return whether some row repeats an entry or holds a null, and whether some entry is a number.
 
-    A number is an entry other than 0, 1 and null."""
+    A number is an entry other than 0, 1 and null. And whether some row has not one entry."""
     flat = cells.flatten()
     lengths = np.asarray(pc.list_value_length(cells).fill_null(0))
+    is_list = (lengths != 1) & np.asarray(cells.is_valid())
     rows = np.repeat(np.arange(len(cells)), lengths)
     values = flat.fill_null(-1).to_numpy()
     pairs = np.unique(np.stack([rows, values]), axis=1)
     number = pc.invert(pc.is_in(flat, pa.array([0, 1, None], flat.type)))
     repeats = flat.null_count > 0 or pairs.shape[1] < len(values)
-    return repeats, bool(pc.any(number).as_py())
+    return repeats, bool(pc.any(number).as_py()), bool(is_list.any())
 
 
 def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:

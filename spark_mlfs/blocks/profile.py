@@ -87,7 +87,8 @@ class Profile:
     distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
 
     `categories` (d,) codes of features that are categories, 0 of numbers; empty where there are
-    none.
+    none. `left_out`: the constant labels that are none of the q (`of_varying_labels`), by their
+    places among all.
 
     Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent`
     (None: no weights); `weight` of all rows, `heaviest` of one, `weight_positive`, `weight_unknown`
@@ -136,6 +137,7 @@ class Profile:
     grade_high: ndarray = _fact(MergeRule(np.maximum, none=0), np.int64)
     weight_grade: ndarray = _fact(WEIGHTS, np.int64)
     categories: ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
+    left_out: ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
 
     @cached_property
     def varying(self) -> ndarray:
@@ -149,6 +151,34 @@ class Profile:
         profile = replace(self)
         profile.__dict__["varying"] = np.asarray(features)
         return profile
+
+    def of_varying_labels(self) -> Profile:
+        """Return the profile of the same rows without the labels that are constant.
+
+        Those have one value wherever they are known, and are known somewhere. Where none varies all
+        stay."""
+        varies = self.label_varies
+        if not varies.any():
+            return self
+        varies |= self.observed == 0  # methods name such a label as the reason
+        if varies.all():
+            return self
+        everywhere = int((self.positive == self.n).sum())  # in every row
+        places = np.delete(np.arange(self.q + len(self.left_out)), self.left_out)
+        facts = {
+            name: getattr(self, name)[varies]
+            for name, rule in RULES.items()
+            if rule.none is not None and len(getattr(self, name))
+        }
+        profile = replace(
+            self,
+            **facts,
+            q=int(varies.sum()),
+            left_out=np.sort(np.concatenate([self.left_out, places[~varies]])),
+            most_labels=self.most_labels - everywhere,
+            feature_label_pairs=self.feature_label_pairs - everywhere * int(self.stored.sum()),
+        )
+        return profile.only(self.varying)
 
     def over_all(self, values: ndarray) -> ndarray:
         """Return (d,) `values` (v,) of the varying features, NaN for the others."""
@@ -219,6 +249,12 @@ class Profile:
         """Return (q,) whether a label has several values over the rows in which it is known."""
         varies = (self.positive > 0) & (self.positive < self.observed)
         return varies | (self.grade_high > self.grade_low) if self.graded else varies
+
+    @property
+    def one_class(self) -> bool:
+        """Return whether the labels say one thing: there is one, or every row has one of two."""
+        in_turn = self.most_labels == 1 and self.positive.sum() == self.n
+        return self.q == 1 or (self.q == 2 and in_turn)
 
     @property
     def unknown_total(self) -> ndarray:
@@ -342,8 +378,16 @@ class Profile:
         if self.weight_exponent == 0 and self.weight == self.n and self.heaviest == 1:
             self.weight_exponent = None
 
+    def without_grades_of_one(self) -> None:
+        """Forget grades that are all 1."""
+        if self.graded and (self.grade_low == ONE).all():
+            self.graded = False
+            for name in ("grade", "grade_low", "grade_high", "weight_grade"):
+                setattr(self, name, np.zeros(0, np.int64))
+
     def encode(self) -> bytearray:
-        return encode({k: v for k, v in vars(self).items() if k != "varying"})
+        facts = {k: v for k, v in vars(self).items() if k not in ("varying", "left_out")}
+        return encode(facts)
 
     @staticmethod
     def decode(data: Buffer) -> Profile:

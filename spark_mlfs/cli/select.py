@@ -474,8 +474,9 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
     lines = [first]
     if "verdict" in result.scores.details:  # of auto: what was chosen, and how sure that is
         lines.append(result.scores.details["verdict"])
+    lines += map(str, result.notices)
     if result.why_none is not None:
-        return "\n".join([*lines, result.why_none])
+        return "\n".join(lines)
     if ranked.frame is not None and rejected_of(ranked.frame) is not None:
         lines.append(smaller_index(result, count))
     lines.append("rank  score        relevance    name")

@@ -221,6 +221,19 @@ class Engine(Releasable):
         self.shift = shift
         return True
 
+    def leave_out_constant_labels(self) -> bool:
+        """Leave out the labels with one value, as constant features are; return whether any is."""
+        varying = self.profile.of_varying_labels()
+        if varying is self.profile:
+            return False
+        self._relabel(varying)
+        self.profile = varying
+        self._results.clear()
+        return True
+
+    def _relabel(self, varying: Profile) -> None:
+        """Read rows without the labels that the profile `varying` leaves out."""
+
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
         """Return the results of the statistics, in order.
 

@@ -15,7 +15,7 @@ from ..blocks.block import Block, in_order_of_ids, join
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded, in_runs
 from ..blocks.folds import Split
-from ..blocks.identity import with_unique_ids
+from ..blocks.identity import of_varying_labels, with_unique_ids
 from ..blocks.profile import Profile, profile_block
 from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, must_fit
 from ..kernels.information import CountLogs
@@ -43,7 +43,10 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
         raise DataError(f"{side} rows of {split.name} are none; give fewer folds")
     profile = profile_block(block, engine.profile.q)
     profile.categories = engine.profile.categories
-    return LocalEngine(profile, [block], engine.budgets)
+    profile.left_out = engine.profile.left_out
+    part = LocalEngine(profile, [block], engine.budgets)
+    part.leave_out_constant_labels()
+    return part
 
 
 class SizingEngine(Engine):
@@ -91,6 +94,13 @@ class LocalEngine(Engine):
             self._parts = []
             self._identified = []
         return self.shift is not None
+
+    def _relabel(self, varying: Profile) -> None:
+        varying.without_grades_of_one()
+        self._blocks = [of_varying_labels(block, self.profile, varying) for block in self._blocks]
+        self._parts = []
+        self._identified = []
+        self._coded.clear()
 
     @property
     def rows(self) -> Block:

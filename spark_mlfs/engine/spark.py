@@ -6,6 +6,7 @@ executors first."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,8 @@ from pyspark.sql import functions as F
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import State, decode
 from ..blocks.coding import Coding
-from ..blocks.pack import Packed, at_once, collected, persist
+from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, collected, persist
+from ..blocks.profile import Profile
 from ..blocks.renumber import identified
 from ..errors import must_fit
 from ..kernels.information import CountLogs
@@ -54,6 +56,8 @@ class SparkEngine(Engine):
         """Give back the frames this engine persisted; the packed data are its owner's."""
         for layout in {key[0] for key in self._frames}:
             self._drop(layout)
+        if len(self.profile.left_out):
+            self._as_packed.release()
 
     def _keep(self, key: Layout, make: Callable[[], DataFrame]) -> DataFrame:
         """Return the persisted frame of a layout, made at first.
@@ -63,6 +67,16 @@ class SparkEngine(Engine):
             frame = make()
             self._frames[key] = (frame, persist(frame))
         return self._frames[key][0]
+
+    def _relabel(self, varying: Profile) -> None:
+        varying.without_grades_of_one()
+        packed = self._as_packed
+        task = partial(tasks.relabel, profile=self.profile, varying=varying)
+        blocks = packed.frame.where("block is not null").select("number", "block")
+        frame = blocks.mapInArrow(task, BLOCK_SCHEMA)
+        # its memo is that of other ids, where these are hashes of what is left
+        self._as_packed = replace(packed, frame=frame, persisted=False, memo=[], profile=varying)
+        self.packed = self._as_packed
 
     def raw(self) -> DataFrame:
         """Return the blocks as they were packed: equal rows may share an id."""

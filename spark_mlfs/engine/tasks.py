@@ -26,7 +26,8 @@ from ..blocks.codec import (
     numbered_cells,
 )
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
-from ..blocks.pack import Packed
+from ..blocks.identity import of_varying_labels
+from ..blocks.pack import Packed, block_row
 from ..blocks.profile import Profile
 from ..blocks.renumber import with_row_value
 from ..errors import DataError, WorkerBudgetError, worker_errors
@@ -238,6 +239,13 @@ def recode(batches: Batches, coding: Coding) -> Batches:
 
 def _code_bytes(block: CodedBlock) -> int:
     return block.onehot.indices.nbytes if block.codes is None else block.codes.nbytes
+
+
+def relabel(batches: Batches, profile: Profile, varying: Profile) -> Batches:
+    """Leave the labels out of blocks that the profile `varying` leaves out."""
+    for number, data in numbered_cells(batches, "number"):
+        block = of_varying_labels(Block.decode(data), profile, varying)
+        yield block_row(number, block.encode(), None)
 
 
 def times(batches: Batches, shift: ndarray) -> Batches:

@@ -121,10 +121,15 @@ class GramPool:
     def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
         """Give an engine over the groups that are not `tested` its Gram matrix.
 
-        Where other features are constant among its rows, the matrix is another: it is left out."""
-        if not np.array_equal(engine.profile.varying, self.varying):
+        Where other features are constant among its rows, or other rows have all their labels
+        known, the matrix is another: it is left out."""
+        unknown = engine.profile.unknown
+        engine.leave_out_constant_labels()
+        left_out = engine.profile.left_out
+        if unknown[left_out].any() or not np.array_equal(engine.profile.varying, self.varying):
             return
         gram = total([part for group, part in self.parts.items() if group not in tested])
         low = engine.profile.low[self.varying]
         high = engine.profile.high[self.varying]
-        engine.cache_result(Gram(), replace(gram, low=low, high=high))
+        labels = np.delete(np.arange(len(unknown)), left_out)
+        engine.cache_result(Gram(), replace(gram.of_labels(labels), low=low, high=high))

@@ -118,6 +118,16 @@ class GramStatistics:
             centre_y=self.centre_y * scale,
         )
 
+    def of_labels(self, places: ndarray) -> GramStatistics:
+        """Return the same, of some labels, by their places."""
+        return replace(
+            self,
+            sum_y=self.sum_y[places],
+            xy=self.xy[:, places],
+            yy=self.yy[np.ix_(places, places)],
+            centre_y=self.centre_y[places],
+        )
+
     def flattened(self) -> GramStatistics:
         """Return the same, of rows whose extremes are those of more rows.
 

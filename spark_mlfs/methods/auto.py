@@ -200,7 +200,9 @@ class InnerFolds:
                 continue
             profile = profile_block(train, self.q)
             if len(profile.varying):
-                self.parts.append((LocalEngine(profile, [train], engine.budgets), train, test))
+                part = LocalEngine(profile, [train], engine.budgets)
+                part.leave_out_constant_labels()
+                self.parts.append((part, train, test))
         if len(self.parts) < 2:
             raise DataError(
                 "nearly all rows with known labels are equal: auto has too few folds to train on "

@@ -41,7 +41,7 @@ class Scores:
     that do not vary over the rows in use: they are ranked as constant ones, and their value is
     min(0, the smallest other). `budget_path`: what was bought by a method without picks where
     features have costs. `joint`: by name, what groups score together. `columns` of the ranking by
-    name, (v,), NaN where they say nothing."""
+    name, (v,), NaN where they say nothing. `remarks`: what a reader must know, a sentence each."""
 
     values: ndarray
     path: Path | None = None
@@ -52,6 +52,7 @@ class Scores:
     budget_path: Path | None = None
     joint: dict[str, float] = field(default_factory=dict)
     columns: dict[str, ndarray] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def summary_details(self) -> dict[str, Any]:

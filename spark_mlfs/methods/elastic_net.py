@@ -3,7 +3,8 @@
     min (1/2n)‖HY − HXW‖² + α Σ_i p_i [ρ Σ_l |w_il| + (1 − ρ)/2 ‖w_i‖²]    (``group=True``: ρ‖w_i‖)
     score ‖w_i‖
 
-Coordinate descent on the Gram matrix, duality gap at most 1e-10.
+Coordinate descent on the Gram matrix, duality gap at most 1e-10. α ≥ max|C|/(nρ) gives W = 0, C =
+X'HY (``group=True``: max_i ‖C_i‖/(nρ)), of which ``alpha_share`` is α's share.
 Symbols: $rows; H = I − 11'/n; $weights; α ≥ 0 ``alpha``; ρ ∈ [0, 1] ``rho``, 1 the LASSO, 0 ridge;
 $penalty. $scores.
 Raises: $gram.

@@ -5,7 +5,9 @@
 
 A row counts once for each of its labels, where labels are graded to the degree of its grade;
 unknown labels are not positive ones. The denominator is floored at 1e-12·(Sb + Sw): 0/0 = 0,
-perfect separation 1e12. No scaling would change it.
+perfect separation 1e12. No scaling would change it. Constant labels are left out. Where one label
+varies the classes are the rows with it and those without it, F = (n − 2)·Sb/Sw over the rows where
+it is known: that of one class a row.
 Symbols: x_i the value of feature f, one of the v that vary, in row i of n; i ∈ l the n_l rows with
 label l of q; μ_l their mean; μ = Σ n_l μ_l / Σ n_l. Score F (v,), without unit.
 Raises: `BudgetError` where the sums (labels × features) exceed $budget. It has no parameters.
@@ -21,6 +23,7 @@ from ..solvers.scatter import floored_ratio
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.moments import GroupMoments, label_moments
 from .base import Method, Scores
+from .fisher import LabelRatios
 from .scatter import Scatter
 
 
@@ -35,12 +38,20 @@ class FStatistic(Method):
     statistics = (GroupMoments,)
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        moments = label_moments(engine.profile, engine.labels())
-        return [FeatureNumbers((moments,), Scatter(1, engine.profile.q))]
+        profile = engine.profile
+        labels = engine.labels()
+        if profile.q == 1:
+            moments = label_moments(profile, labels, watched=profile.has_unknown)
+            return [FeatureNumbers((moments,), LabelRatios(labels.watch, None))]
+        return [FeatureNumbers((label_moments(profile, labels),), Scatter(1, profile.q))]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        ((between, within),) = engine.run(*self.needs(engine, p))
-        q = engine.profile.q
-        n = engine.profile.total * engine.profile.weight_unit
-        factor = max(n - q, 1) / max(q - 1, 1)
-        return Scores(factor * floored_ratio(between, within))
+        (numbers,) = engine.run(*self.needs(engine, p))
+        profile = engine.profile
+        if profile.q == 1:
+            ratios, _ = numbers
+            n = profile.observed_total[0] * profile.weight_unit
+            return Scores(max(n - 2, 1) * ratios)
+        n = profile.total * profile.weight_unit
+        factor = max(n - profile.q, 1) / (profile.q - 1)
+        return Scores(factor * floored_ratio(*numbers))

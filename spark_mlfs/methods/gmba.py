@@ -184,7 +184,7 @@ class GMBA(AnchoredMethod):
         NUM_ANCHORS,
         Parameter("shuffle", True, Flag(), "visit the anchors in seeded order (paper)"),
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the anchors and their order"),
-        Parameter("max_iter", 100, Integer(1), "passes over the data at most (convex)"),
+        Parameter("max_iter", 500, Integer(1), "passes over the data at most (convex)"),
     )
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:

@@ -80,14 +80,16 @@ def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
             "label_weights by name need the labels' names, which are not known here; give a list "
             "in their order"
         )
-    if len(weights) != q:
+    num_labels = q + len(profile.left_out)
+    if len(weights) != num_labels:
         raise ParameterError(
-            f"label_weights has {len(weights)} numbers, the data have {q} labels; give every label "
-            "one"
+            f"label_weights has {len(weights)} numbers, the data have {num_labels} labels; give "
+            "every label one"
         )
-    if not any(weights):
-        raise ParameterError("label_weights are all 0; give some label a weight")
-    return np.array(weights, np.float64)
+    weights = np.delete(np.array(weights, np.float64), profile.left_out)
+    if not weights.any():
+        raise ParameterError("label_weights are all 0; give some label that varies a weight")
+    return weights
 
 
 def label_scale(profile: Profile, p: Values) -> np.ndarray | None:

@@ -3,7 +3,8 @@
     J(f) = A(f) − (1/|S|) Σ_{s∈S} I(f; s)
     A(f) = Σ_{l≠l'} I(f; Y_l' | Y_l), over ordered pairs of labels
 
-Greedy: the first pick maximises A, each further one J; unpicked features follow by A.
+Greedy: the first pick maximises A, each further one J; unpicked features follow by A. Constant
+labels are left out. Where one label varies, or every row has one of two, A(f) = I(f; Y).
 Symbols: $two; $plugin, A over the rows whose labels are all known. Score A (v,); value of a pick J.
 Raises: $pairs.
 Source: Zhang, Liu & Gao, "Distinguishing two types of labels for multi-label feature selection",
@@ -26,8 +27,11 @@ class LRFS(GreedyCountingMethod):
     cost = "pair counts, and label pairs"
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
-        labels = tuple(range(counting.engine.profile.q))
-        relevance = counting.label_pairs(labels)[1]
+        profile = counting.engine.profile
+        if profile.one_class:
+            relevance = counting.relevance / profile.q
+        else:
+            relevance = counting.label_pairs(tuple(range(profile.q)))[1]
         return Criterion(
             relevance,
             lambda s, conditional, pair: pair,

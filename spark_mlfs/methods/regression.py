@@ -103,7 +103,20 @@ class GramMethod(Method):
         if penalties is not None:
             view = replace(view, penalties=penalties[view.varying])
         with one_thread():  # the same bits on any driver
-            return scores_of(self.solve(view, p), view, engine, sketch)
+            solution = self.solve(view, p)
+            scores = scores_of(solution, view, engine, sketch)
+            scores.remarks += self.remarks(view, p, count, solution)
+        return scores
+
+    def remarks(
+        self,
+        view: GramView,
+        p: Values,
+        count: int,
+        solution: Solution,
+    ) -> list[str]:
+        """Return what a reader must know of a solution, of which `count` features are kept."""
+        return []
 
 
 def sketch_width(profile: Profile, p: Values) -> int:

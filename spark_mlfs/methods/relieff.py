@@ -163,6 +163,11 @@ class ReliefF(AnchoredMethod):
                 )
             pairs = relief.label_pairs(members, sets.counts, p["k"])
             if not len(pairs):
+                if engine.profile.q == 1:
+                    raise DataError(
+                        "relieff compares labels two by two, and the data have one that varies: "
+                        "give mode='hamming', or the classes of the rows as labels"
+                    )
                 raise DataError(
                     f"no two labels have {p['k'] + 1} rows each with the one and not the other: "
                     "lower k, or use mode='hamming'"

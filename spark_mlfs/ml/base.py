@@ -16,7 +16,7 @@ from .. import params as spec
 from .. import pipeline
 from ..adapters.classes import EntryEstimator, Fit, Learner
 from ..adapters.docstrings import ROWS
-from ..adapters.learned import Learned, facts_of_learned, learned_of
+from ..adapters.learned import Learned, facts_of_learned, learned_of, warn_of_early_stop
 from ..adapters.saved import PIECES, SavedData, state_rows
 from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
@@ -205,6 +205,7 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
         small = self._small_bytes(checked, packed.profile)
         budgets = Budgets(small, self.getDriverBytes(), self.getWorkerBytes())
         state, cost, distributed = pipeline.compute(packed, checked, self._progress, budgets)
+        warn_of_early_stop(checked, state, stacklevel=4)
         facts = facts_of_learned(
             self.registry.kind,
             checked,

@@ -180,6 +180,10 @@ class _Alpha:
     alpha: Param[float]
     def getAlpha(self) -> float: ...
     def setAlpha(self, value: float) -> Self: ...
+class _AlphaShare:
+    alphaShare: Param[float | None]
+    def getAlphaShare(self) -> float | None: ...
+    def setAlphaShare(self, value: float | None) -> Self: ...
 class _Group:
     group: Param[bool]
     def getGroup(self) -> bool: ...
@@ -422,11 +426,11 @@ class GMBASelector(_Mode, _K, _SMin, _Lam, _Beta, _Similarity, _Scaling, _NumAnc
     def __init__(self, *, mode: Literal['paper', 'convex', 'closed'] = "convex", k: int = 3, sMin: float = 1.0, lam: float = 1.0,
         beta: float = 0.9, similarity: Literal['overlap', 'jaccard'] = "overlap",
         scaling: Literal['standard', 'minmax', 'none'] = "standard", numAnchors: int | None = None, shuffle: bool = True,
-        seed: int = 0, maxIter: int = 100, **common: Unpack[_Common]) -> None: ...
+        seed: int = 0, maxIter: int = 500, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, mode: Literal['paper', 'convex', 'closed'] = "convex", k: int = 3, sMin: float = 1.0, lam: float = 1.0,
         beta: float = 0.9, similarity: Literal['overlap', 'jaccard'] = "overlap",
         scaling: Literal['standard', 'minmax', 'none'] = "standard", numAnchors: int | None = None, shuffle: bool = True,
-        seed: int = 0, maxIter: int = 100, **common: Unpack[_Common]) -> Self: ...
+        seed: int = 0, maxIter: int = 500, **common: Unpack[_Common]) -> Self: ...
 class ReliefFSelector(_Mode_, _K, _NumAnchors, _Seed, SelectorEstimator, entry="relieff"):
     """Features that differ between near misses and agree between near hits, over label pairs or labelsets."""
     def __init__(self, *, mode: Literal['pairwise', 'hamming'] = "pairwise", k: int = 3, numAnchors: int | None = None,
@@ -441,20 +445,20 @@ class RidgeSelector(_Alpha, _Scaling, _LabelSketch, _LabelWeights, SelectorEstim
     def setParams(self, *, alpha: float = 1.0, scaling: Literal['standard', 'minmax', 'none'] = "standard",
         labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         **common: Unpack[_Common]) -> Self: ...
-class LassoSelector(_Alpha, _Group, _Scaling, _MaxIter, _LabelSketch, _LabelWeights, SelectorEstimator, entry="lasso"):
+class LassoSelector(_Alpha, _AlphaShare, _Group, _Scaling, _MaxIter, _LabelSketch, _LabelWeights, SelectorEstimator, entry="lasso"):
     """Row norms of the LASSO of every label, or of the group LASSO."""
-    def __init__(self, *, alpha: float = 0.01, group: bool = False, scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
-        **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, alpha: float = 0.01, group: bool = False, scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
-        **common: Unpack[_Common]) -> Self: ...
-class ElasticNetSelector(_Alpha, _Rho, _Group, _Scaling, _MaxIter, _LabelSketch, _LabelWeights, SelectorEstimator, entry="elastic-net"):
-    """Row norms of the elastic net of every label, or of its group form."""
-    def __init__(self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
+    def __init__(self, *, alpha: float = 0.01, alphaShare: float | None = None, group: bool = False,
         scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
+    def setParams(self, *, alpha: float = 0.01, alphaShare: float | None = None, group: bool = False,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> Self: ...
+class ElasticNetSelector(_Alpha, _Rho, _AlphaShare, _Group, _Scaling, _MaxIter, _LabelSketch, _LabelWeights, SelectorEstimator, entry="elastic-net"):
+    """Row norms of the elastic net of every label, or of its group form."""
+    def __init__(self, *, alpha: float = 0.01, rho: float = 0.5, alphaShare: float | None = None, group: bool = False,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, alpha: float = 0.01, rho: float = 0.5, alphaShare: float | None = None, group: bool = False,
         scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> Self: ...
 class RFSSelector(_Gamma, _Accelerate, _Tol, _Scaling, _MaxIter, _LabelSketch, SelectorEstimator, entry="rfs"):

@@ -6,7 +6,6 @@ Pipeline, names in and out.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -283,8 +282,7 @@ class SelectorEstimator(
             driver_bytes=self.getDriverBytes(),
             worker_bytes=self.getWorkerBytes(),
         )
-        if result.why_none is not None:
-            warnings.warn(result.why_none, stacklevel=4)
+        result.warn(stacklevel=4)
         return MultiLabelSelectorModel.of(result)
 
 

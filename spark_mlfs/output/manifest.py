@@ -94,6 +94,7 @@ def selection_manifest(
             manifest["constraints"]["cost"] = float(result.kept["cost"].sum())
     manifest |= {
         "seed": config.run.seed,
+        "notices": [str(notice) for notice in result.notices],
         "solution": _solution(result.scores),
         "cost": {
             "seconds": dict(seconds),

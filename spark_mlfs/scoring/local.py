@@ -20,7 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..adapters.classes import Fit
-from ..adapters.learned import CLASSIFIER, LocalClassifier, facts_of_learned, slices_of
+from ..adapters.learned import (
+    CLASSIFIER,
+    LocalClassifier,
+    facts_of_learned,
+    slices_of,
+    warn_of_early_stop,
+)
 from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..adapters.saved import (
     ENCODED,
@@ -470,6 +476,7 @@ def fit_here(  # noqa: PLR0913
     rows.memory = memory
     fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
     state, cost, _ = compute(rows, fit, progress, Budgets(driver=memory))
+    warn_of_early_stop(fit, state, stacklevel=1)
     seconds = time.perf_counter() - started
     facts = facts_of_learned(
         CLASSIFIERS.kind,

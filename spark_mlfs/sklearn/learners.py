@@ -18,6 +18,7 @@ from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
 from ..adapters.classes import EstimatorClasses, Fit, Learner
 from ..adapters.docstrings import ROWS
+from ..adapters.learned import warn_of_early_stop
 from ..blocks.codec import State
 from ..blocks.table_labels import COLLECTIONS, Labelled, are_tags
 from ..blocks.tables import aligned, kind_of
@@ -44,6 +45,7 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
         budgets = Budgets(driver=memory, worker=memory)
         fit = Fit(self.entry(), parameters, added)
         self.state_: State = pipeline.compute(rows, fit, None, budgets)[0]
+        warn_of_early_stop(fit, self.state_, stacklevel=4)
         if "max_iter" in parameters:
             self.n_iter_ = int(np.max(self.state_.get("iterations", 1), initial=1))
         return labels

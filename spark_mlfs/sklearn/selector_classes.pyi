@@ -134,7 +134,7 @@ class GMBASelector(SelectorOfArrays, entry="gmba"):
     def __init__(self, *, mode: Literal['paper', 'convex', 'closed'] = "convex", k: int = 3, s_min: float = 1.0, lam: float = 1.0,
         beta: float = 0.9, similarity: Literal['overlap', 'jaccard'] = "overlap",
         scaling: Literal['standard', 'minmax', 'none'] = "standard", num_anchors: int | None = None, shuffle: bool = True,
-        seed: int = 0, max_iter: int = 100, **common: Unpack[_Common]) -> None: ...
+        seed: int = 0, max_iter: int = 500, **common: Unpack[_Common]) -> None: ...
 class ReliefFSelector(SelectorOfArrays, entry="relieff"):
     """Features that differ between near misses and agree between near hits, over label pairs or labelsets."""
     def __init__(self, *, mode: Literal['pairwise', 'hamming'] = "pairwise", k: int = 3, num_anchors: int | None = None,
@@ -146,12 +146,12 @@ class RidgeSelector(WeightedSelectorOfArrays, entry="ridge"):
         **common: Unpack[_Common]) -> None: ...
 class LassoSelector(WeightedSelectorOfArrays, entry="lasso"):
     """Row norms of the LASSO of every label, or of the group LASSO."""
-    def __init__(self, *, alpha: float = 0.01, group: bool = False, scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        max_iter: int = 10000, label_sketch: int | None = None,
+    def __init__(self, *, alpha: float = 0.01, alpha_share: float | None = None, group: bool = False,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", max_iter: int = 10000, label_sketch: int | None = None,
         label_weights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
 class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
     """Row norms of the elastic net of every label, or of its group form."""
-    def __init__(self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
+    def __init__(self, *, alpha: float = 0.01, rho: float = 0.5, alpha_share: float | None = None, group: bool = False,
         scaling: Literal['standard', 'minmax', 'none'] = "standard", max_iter: int = 10000, label_sketch: int | None = None,
         label_weights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
 class RFSSelector(WeightedSelectorOfArrays, entry="rfs"):

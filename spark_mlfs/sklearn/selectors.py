@@ -3,7 +3,6 @@ every method."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from inspect import signature
@@ -58,6 +57,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         whether it converged, and after how many
     details_ : further results of the method: of `auto` what was tried, what was chosen and the
         verdict; ``told_`` is its old name
+    notices_ : what must be known of the ranking, a sentence each; `fit` warns of it, of a solver
+        that stopped early by scikit-learn's ConvergenceWarning
     n_features_in_, feature_names_in_, label_names_ : of the training data
 
     Of a frame's columns of texts and categoricals (`spark_mlfs.kernels.categories`) to a method
@@ -100,8 +101,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
             request.takes_codes,
         )
         result = selected(rows, request, self.memory_bytes)
-        if result.why_none is not None:
-            warnings.warn(result.why_none, stacklevel=2)
+        result.warn(stacklevel=4)
         self.ranking_ = result.ranking
         index = result.ranking["index"]
         self.scores_ = np.full(rows.profile.d, np.nan)
@@ -111,6 +111,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         self.selected_ = result.kept["index"].to_numpy()
         self.gains_ = np.array(result.gains)
         self.details_ = result.scores.summary_details
+        self.notices_ = [str(notice) for notice in result.notices]
         self.objective_ = np.array(result.scores.objective)
         self.converged_ = result.scores.converged
         if "max_iter" in request.parameters:

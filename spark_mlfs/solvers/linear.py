@@ -24,7 +24,7 @@ import numpy as np
 from numpy import ndarray
 from scipy import linalg
 
-from ..kernels.gram import GramView
+from ..kernels.gram import GramView, row_norms
 from .anderson import affine_extrapolation
 from .problems import Penalised, Solution, copies, settled, solve_positive
 
@@ -100,6 +100,38 @@ def elastic_net(
     ).run(max_iter)
     solution.weights = part.weights(solution.weights)
     return solution
+
+
+def entries(gram: GramView, rho: float, group: bool) -> ndarray:
+    """Return (k,) the α from which on each penalised feature alone has weight 0."""
+    p = gram.penalties
+    C = gram.C if p is None else Penalised(gram.G, gram.C, p).C
+    size = np.linalg.norm(C, axis=1) if group else np.abs(C).max(axis=1, initial=0.0)
+    alphas: ndarray = size / (gram.n * rho)
+    return alphas
+
+
+def alpha_for(
+    gram: GramView,
+    count: int,
+    rho: float,
+    group: bool,
+    tries: int = 30,
+) -> float | None:
+    """Return an α of two digits at which `count` features have a weight.
+
+    None where it is not among those tried, each .9 of the one before."""
+    alpha = np.sort(entries(gram, rho, group))[-count]
+    for _ in range(tries):
+        if alpha <= 0:
+            break
+        digit = 10.0 ** (np.floor(np.log10(alpha)) - 1)
+        alpha = float(f"{np.floor(alpha / digit) * digit:.1e}")
+        weights = elastic_net(gram, alpha, rho, group).weights
+        if np.count_nonzero(row_norms(weights)) >= count:
+            return alpha
+        alpha *= 0.9
+    return None
 
 
 class _Descent:

@@ -46,7 +46,7 @@ from ..statistics.targets import (
     SomeLabels,
     Target,
 )
-from .kinds import MOMENTS, describe_kind, describe_kinds
+from .kinds import axes_of, describe_kind, describe_kinds
 from .sums import hashes_of, in_words, triangle
 
 Groups = list[tuple[int, ...]]  # of each group of a target the held groups that it is the sum of
@@ -70,6 +70,11 @@ class StateEngine(Engine):
         super().__init__(profile, budgets)
         self.sums = states.sums
         self._states = states
+        self.held_labels = profile.q
+        self.labels_in_use = np.arange(profile.q)  # their places among those that are held
+
+    def _relabel(self, varying: Profile) -> None:
+        self.labels_in_use = np.delete(np.arange(self.held_labels), varying.left_out)
 
     @property
     def grid(self) -> Profile:
@@ -141,9 +146,10 @@ class StateEngine(Engine):
         """Return which held groups (`DeclaredLabels`) each group of labels is the sum of.
 
         The groups are all rows, the labels, and unknown ones."""
-        q = self.profile.q
-        declared: Groups = [(group,) for group in range(1 + q)]
-        return declared + [(1 + q, 2 + q + label) for label in self.labels().watch]
+        q = self.held_labels
+        places = self.labels_in_use
+        declared: Groups = [(0,), *((1 + int(label),) for label in places)]
+        return declared + [(1 + q, 2 + q + int(places[label])) for label in self.labels().watch]
 
     def _by_group(
         self, kind: str, target: Target, features: ndarray
@@ -248,7 +254,14 @@ class StateEngine(Engine):
         """Return the order of the labelsets by their hashes, which go by the numbers of labels."""
         if "sets" not in state:
             return np.zeros(0, np.int64)
-        return np.argsort(hashes_of(state["sets"], self.profile.graded))
+        return np.argsort(hashes_of(self._sets(state), self.profile.graded))
+
+    def _sets(self, state: State) -> sp.csr_matrix:
+        """Return the labelsets (m, q), of the labels in use."""
+        sets = state["sets"]
+        if len(self.labels_in_use) == self.held_labels:
+            return sets
+        return sets[:, self.labels_in_use].sorted_indices()
 
     # ---- pairs of some features, and of labels ----
 
@@ -307,11 +320,11 @@ class StateEngine(Engine):
         Over rows whose labels are all known."""
         paired, places = self._paired(coding, features)
         state = self.sums[self._kind_of(f"label pairs {coding.num_bins} {coding.binning}")]
-        labels = np.array(target.labels, np.int64)
+        labels = self.labels_in_use[np.array(target.labels, np.int64)]
         if isinstance(target, LabelPairs):
             name = "both"
             first, second = target.pairs
-            groups = triangle(labels[first], labels[second] - 1, self.profile.q - 1)
+            groups = triangle(labels[first], labels[second] - 1, self.held_labels - 1)
         else:
             name = "single"
             groups = np.concatenate([[0], 1 + labels])
@@ -334,7 +347,7 @@ class StateEngine(Engine):
         if statistic.by != ("grades" if self.profile.graded else "labels"):
             self._over_rows()
         order = self._order(state)
-        sets = state["sets"][order]
+        sets = self._sets(state)[order]
         out = {
             "hashes": hashes_of(sets, self.profile.graded),
             "counts": state["counts"][order],
@@ -361,14 +374,15 @@ class StateEngine(Engine):
             kind = self._kind_of("gram", "groups")
         else:
             kind = self._kind_of("groups")
+        places = {"f": features}
+        if len(self.labels_in_use) < self.held_labels:
+            places["q"] = self.labels_in_use
         of_groups: dict[int, State] = {}
         for name, value in self.sums[kind].items():
             group, _, base = name.partition(" ")
-            axes = MOMENTS[base.removesuffix("+")]
-            if axes == "ff":
-                value = value[np.ix_(features, features)]
-            elif axes[0] == "f":
-                value = value[features]
+            for axis, letter in enumerate(axes_of(kind, name, value.ndim)):
+                if letter in places:
+                    value = value.take(places[letter], axis)
             of_groups.setdefault(int(group), {})[base] = value.astype(np.int64)
         blocks: dict[int, State] = {}
         for group, sums in of_groups.items():

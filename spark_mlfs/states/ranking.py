@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .. import params as spec
-from ..adapters.arrays import ON_SUMS, K, in_arrays, request_and_settings, selected
+from ..adapters.arrays import ON_SUMS, K, in_arrays, kept_frame, request_and_settings, selected
 from ..adapters.docstrings import takes_settings
 from ..engine.base import one_thread
 from ..errors import spelled_by
@@ -53,7 +53,7 @@ def rank(
         ON_SUMS,
     )
     rows = merged.dataset(requests=[request])
-    return selected(rows, request, settings["memory_bytes"]).kept.reset_index(drop=True)
+    return kept_frame(selected(rows, request, settings["memory_bytes"]))
 
 
 def _by_projection(
@@ -67,6 +67,7 @@ def _by_projection(
     checked = spec.check(extractor.parameters, parameters, f"extractor {name!r}")
     rows = states.dataset()
     engine = rows.engine(DEFAULT_BUDGETS)
+    engine.leave_out_constant_labels()
     with one_thread():
         learned = extractor.fit(engine, checked)
     order, values = complete(learned["scores"], learned["varying"], rows.profile.d)

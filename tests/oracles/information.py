@@ -22,6 +22,13 @@ class Ranking(NamedTuple):
     )  # greedy methods: the criterion of each pick, in the order of the picks
 
 
+def varying_labels(y):
+    """The labels (columns) that have several values; all where none has."""
+    y = np.asarray(y)
+    varies = [len(np.unique(label[~np.isnan(label)])) > 1 for label in y.T.astype(float)]
+    return y[:, varies] if any(varies) else y
+
+
 def nine_digits(value):
     return float(f"{value:.8e}")
 
@@ -273,7 +280,8 @@ def _cells_of(given):
 
 
 def chi2(codes, y, label_coding="br", aggregate="sum", constant=None):
-    """Σ (O − E)²/E over the cells with E > 0, per target; sum, mean (over all targets) or max."""
+    """Σ (O − E)²/E over the cells with E > 0, per target that varies; sum, mean or max."""
+    y = varying_labels(y)
     observed = cross_counts(indicators(codes), indicators(target_codes(y, label_coding)))
     rows, columns = observed.sum(axis=3, keepdims=True), observed.sum(axis=1, keepdims=True)
     expected = rows * columns / np.maximum(observed.sum(axis=(1, 3), keepdims=True), 1)
@@ -462,8 +470,12 @@ def scls(codes, y, num_features=None, constant=None, miller_madow=False):
 
 
 def lrfs(codes, y, num_features=None, constant=None, miller_madow=False):
-    """Σ_{l≠l'} I(f; l' | l) − mean_s I(f; s)."""
-    own = label_conditional(codes, y, miller_madow)
+    """Σ_{l≠l'} I(f; l' | l) − mean_s I(f; s), l, l' labels that vary; of one I(f; l) before it."""
+    y = varying_labels(y)
+    if y.shape[1] == 1:
+        own = per_target(codes, y, miller_madow)[:, 0]
+    else:
+        own = label_conditional(codes, y, miller_madow)
     criterion = _accumulating(
         lambda s: with_feature(codes, s, miller_madow), lambda total, k: own - total / k
     )
@@ -472,6 +484,7 @@ def lrfs(codes, y, num_features=None, constant=None, miller_madow=False):
 
 def fimf(codes, y, num_labels=10, constant=None, miller_madow=False):
     """R(f) − Σ over the pairs of the labels of highest entropy of co(f, l, l')."""
+    y = varying_labels(y)
     h = [
         nine_digits(joint_entropy(y[:, label], miller_madow=miller_madow))
         for label in range(y.shape[1])

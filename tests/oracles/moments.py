@@ -7,13 +7,15 @@ import numpy as np
 from scipy import sparse
 
 from oracles.discretise import constant_columns
-from oracles.information import rank_by_score
+from oracles.information import rank_by_score, varying_labels
 
 
 def f_statistic(x, y):
-    """F = (n−q)/(q−1) · Sb/Sw over the label classes, which overlap; the centre is Σ n_l μ_l / Σ
-    n_l."""
-    x, y = _dense(x), np.asarray(y)
+    """F = (n−q)/(q−1) · Sb/Sw over the classes of the q labels that vary, which overlap; the centre
+    is Σ n_l μ_l / Σ n_l. Of one label the classes are {in, out}."""
+    x, y = _dense(x), varying_labels(y)
+    if y.shape[1] == 1:
+        y = np.hstack([y, 1 - y])
     n, q = y.shape
     classes = [x[y[:, label] == 1] for label in range(q) if (y[:, label] == 1).any()]
     scores = np.zeros(x.shape[1])
@@ -30,10 +32,9 @@ def fisher(x, y, label_coding="br"):
 
     br: classes {in, out} per label, mean over the labels with both values; overlap: the labels as
     classes; lp: the labelsets."""
-    x, y = _dense(x), np.asarray(y)
+    x, y = _dense(x), varying_labels(y)
     if label_coding == "br":
-        two_valued = [label for label in range(y.shape[1]) if len(np.unique(y[:, label])) == 2]
-        partitions = [[y[:, label] == 0, y[:, label] == 1] for label in two_valued]
+        partitions = [[label == 0, label == 1] for label in y.T if len(np.unique(label)) == 2]
     elif label_coding == "overlap":
         partitions = [[y[:, label] == 1 for label in range(y.shape[1]) if (y[:, label] == 1).any()]]
     else:

@@ -17,6 +17,7 @@ from oracles.information import (
     per_target,
     rank_by_score,
     target_codes,
+    varying_labels,
     with_feature,
 )
 
@@ -24,8 +25,9 @@ FLOOR = 0.001
 
 
 def f_relevance(x, y):
-    """(d,) mean over all labels of the F statistic of {in, out}; 0 for a label or feature with one
+    """(d,) mean over the labels that vary of the F statistic of {in, out}; 0 for a feature with one
     value."""
+    y = varying_labels(y)
     out = np.zeros(x.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant features
@@ -56,6 +58,7 @@ def mrmr(
     """Rel(f), then Rel(f) − mean_s Red(f, s) or Rel(f)/mean_s Red(f, s), as `information.greedy`
     returns it."""
     constant = x.max(axis=0) == x.min(axis=0)
+    y = varying_labels(y)
     rel = f_relevance(x, y) if relevance == "f" else per_target(codes, y, miller_madow).mean(axis=1)
     kept = {}
 

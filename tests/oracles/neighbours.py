@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from oracles.information import varying_labels
+
 
 def squared_distances(X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
     Z = X if Z is None else Z
@@ -35,7 +37,7 @@ def all_nearest(X: np.ndarray, k: int, allowed: np.ndarray | None = None) -> lis
 def label_fractions(Y: np.ndarray, weights=None) -> list[list[Fraction]]:
     """Eq. 2 of the GMBA paper as exact fractions; `weights` None: n_l. The diagonal is y_i with
     itself."""
-    Y = np.asarray(Y).astype(int)
+    Y = (varying_labels(Y) if weights is None else np.asarray(Y)).astype(int)
     n, q = Y.shape
     weights = [int(Y[:, label].sum()) for label in range(q)] if weights is None else weights
     table = []
@@ -51,7 +53,7 @@ def label_fractions(Y: np.ndarray, weights=None) -> list[list[Fraction]]:
 
 def label_similarity(Y: np.ndarray, weights=None) -> np.ndarray:
     """The same as floats from n x n matrix products, for real sets."""
-    Y = np.asarray(Y, float)
+    Y = (varying_labels(Y) if weights is None else np.asarray(Y)).astype(float)
     w = Y.sum(axis=0) if weights is None else np.asarray(weights, float)
     both = (Y * w) @ Y.T
     mass = Y @ w

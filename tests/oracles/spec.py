@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracles.information import varying_labels
 from oracles.neighbours import label_similarity
 
 
@@ -21,7 +22,7 @@ def spec(X: np.ndarray, Y: np.ndarray, criterion: str = "phi1", k: int | None = 
     half = np.diag(degree**-0.5)
     gamma, xi = np.linalg.eigh(half @ L @ half)
     first = np.sqrt(degree) / np.linalg.norm(np.sqrt(degree))
-    k = Y.shape[1] if k is None else k
+    k = varying_labels(Y).shape[1] if k is None else k
     out = np.empty(Z.shape[1])
     for f, x in enumerate(Z.T):
         energy = x @ D @ x

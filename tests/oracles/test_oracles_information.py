@@ -398,11 +398,11 @@ def test_two_by_two_chi2_is_n_r_squared(emotions):
     np.testing.assert_allclose(info.chi2(codes, y).scores, len(y) * (r**2).sum(axis=1), rtol=1e-10)
 
 
-def test_chi2_skips_empty_expectations_and_means_over_all_labels(small):
+def test_chi2_skips_empty_expectations_and_means_over_the_labels_that_vary(small):
     codes, y = small
     wider = np.column_stack([y, np.zeros(len(y), int)])
     np.testing.assert_allclose(
-        info.chi2(codes, wider, aggregate="mean").scores * 5, info.chi2(codes, y).scores
+        info.chi2(codes, wider, aggregate="mean").scores * 4, info.chi2(codes, y).scores
     )
     assert info.chi2(codes, y).scores[4] == 0
 

@@ -1,0 +1,99 @@
+"""Notices: what the reader of a ranking must know of it, a sentence each.
+
+They are warnings in Python, lines of the command, and a section of the report."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from numpy import ndarray
+
+from ..blocks.profile import Profile
+from ..errors import DataNotice
+from ..methods.base import Scores
+from .request import Request
+
+ROUNDING = 2e-12  # of scores without unit: what is no more is 0
+WITHOUT_UNIT = ("uniform", "entropy", "size")  # weights of labels, by no number of the user's
+
+
+def notices_of(
+    request: Request,
+    scores: Scores,
+    profile: Profile,
+    ranking: pd.DataFrame,
+    kept: pd.DataFrame,
+    by_rule: bool,
+) -> list[DataNotice]:
+    """Return the notices of a ranking, of which a part is `kept`, `by_rule` or by number."""
+    texts = []
+    if not by_rule:
+        texts.append(_scores_of_zero(request, scores, profile, ranking, kept))
+    texts += scores.remarks
+    notices = [DataNotice(text) for text in texts if text]
+    limit = request.parameters.get("max_iter")
+    if scores.converged is False and limit is not None:  # what is trained for a time has none
+        notices.append(stopped_early(request.method, f"raise max_iter = {limit}"))
+    if scores.details.get("factorisation_converged") is False:
+        notices.append(stopped_early("the factorisation of the labels", "give factorizer='svd'"))
+    return notices
+
+
+@cache
+def _convergence_notice() -> type[DataNotice]:
+    """Return the class of notices that are scikit-learn's ConvergenceWarning, too."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    return type("ConvergenceNotice", (DataNotice, ConvergenceWarning), {})
+
+
+def stopped_early(subject: str, remedy: str) -> DataNotice:
+    """Return the notice of a solver that stopped before it converged."""
+    text = f"{subject} stopped before it converged, and more iterations may change the result"
+    return _convergence_notice()(f"{text}: {remedy}")
+
+
+def _scores_of_zero(
+    request: Request,
+    scores: Scores,
+    profile: Profile,
+    ranking: pd.DataFrame,
+    kept: pd.DataFrame,
+) -> str | None:
+    """Return the notice of kept features that no score puts before others; None where none is.
+
+    Where nothing is cut it tells only that no feature has a score."""
+    num_included = 0 if request.resolved is None else len(request.resolved.include)
+    zero = _are_zero(ranking, _rounding(request, profile))
+    count = int(zero[num_included : len(kept)].sum())
+    all_are_kept = len(kept) == len(ranking)
+    if not count or (all_are_kept and not zero[num_included:].all()):
+        return None
+    verbs = ("has", "stands") if count == 1 else ("have", "stand")
+    text = f"{count} of {len(kept)} kept features {verbs[0]} score 0 and {verbs[1]} in column order"
+    if count < len(kept) and scores.path is None:
+        text += f": keep {len(kept) - count} at most"
+    return text
+
+
+def _are_zero(ranking: pd.DataFrame, rounding: float) -> ndarray:
+    """Return which features of a ranking have neither a relevance nor a gain, with their groups."""
+    relevance = ranking["relevance"].to_numpy(float)
+    score = ranking["score"].to_numpy(float)
+    zero = (np.abs(relevance) <= rounding) & ~(np.abs(score) > rounding)
+    if "group" in ranking:
+        group = ranking["group"].fillna("").to_numpy(str)
+        of_features = pd.Series(zero)
+        of_groups = of_features.groupby(group).transform("all")
+        zero = of_features.where(group == "", of_groups).to_numpy(bool)
+    return zero
+
+
+def _rounding(request: Request, profile: Profile) -> float:
+    """Return what no score exceeds that is 0 but for rounding: 0 where scores have a unit."""
+    weights = request.parameters.get("label_weights", "uniform")
+    if request.parameters.get("scaling") == "none" or weights not in WITHOUT_UNIT:
+        return 0.0
+    return ROUNDING * min(1.0, profile.total * profile.weight_unit)
