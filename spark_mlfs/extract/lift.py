@@ -298,18 +298,20 @@ def distances(x: Matrix, centres: ndarray, shift: ndarray) -> ndarray:
     """Return distances (rows, m), to 1e-9 of each, of scaled rows to centres.
 
     Sparse rows lack the shift by −offset/scale."""
+    moved = centres
     if sp.issparse(x):
-        centres = centres + shift
+        moved = centres + shift
         norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()
     else:
         norms = np.einsum("ij,ij->i", x, x)
-    size = norms[:, None] + np.einsum("ij,ij->i", centres, centres)
-    square = size - 2 * np.asarray(x @ centres.T)
+    size = norms[:, None] + np.einsum("ij,ij->i", moved, moved)
+    square = size - 2 * np.asarray(x @ moved.T)
     rows, near = np.nonzero(square <= CANCELS * size)
     step = max(1, (16 << 20) // (8 * max(1, x.shape[1])))
     for first in range(0, len(rows), step):
         i = rows[first : first + step]
         j = near[first : first + step]
-        difference = dense(x[i]) - centres[j]
+        row = dense(x[i]) - shift if sp.issparse(x) else x[i]
+        difference = row - centres[j]
         square[i, j] = np.einsum("ij,ij->i", difference, difference)
     return np.sqrt(square)

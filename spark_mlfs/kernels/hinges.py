@@ -7,12 +7,15 @@ of the c, taken as whole numbers, and of quantised coordinates:
     Σ_jr c_jr (m_i + d²_ij) and Σ_jr c_jr Δ²_ij    from    reach_ij = Σ_r c_jr,
     Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
 
-and the loss is what the first has more than v times the third. Which hinges are active does not
-depend on rounding: where the product's error could decide, distances are computed from
-differences."""
+and the loss is what the first has more than v times the third. What cancels in the third does so
+exactly: summed over the anchors the three are whole numbers; of a single anchor whose misses are
+so near that the columns' grid is coarse beside them, it is taken from differences. Nor does
+rounding decide which hinges are active: where the product's error could, distances are computed
+from differences. A gradient of `ZERO` of what cancels in it, or less, is 0."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,13 +25,17 @@ from numpy import ndarray
 
 from . import exact, integers
 from .exact import Quantised
-from .knn import GRID, Rows, Tile, pair_squares, tiles
+from .knn import GRID, Rows, Tile, differences, pair_squares, tiles
 from .labels import LabelsetSimilarity
 from .matrix import Matrix, changed, dense
-from .products import BITS, State
+from .products import BITS, WORD, State, plus, rows_times
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
 HALF = 31  # bits of a half of a sum: times a coordinate's 20 bits, over the anchors, it fits int64
+ZERO = 1e-9  # share of the magnitudes that cancel up to which a gradient is 0
+# rounding of a limit and a distance, as a share of the limit: a nearest hit and miss are exact ties
+ROUNDING = 1e-13
+COARSE = 1e-10  # share of an anchor's limit that the square of a column's grid may be
 
 
 @dataclass
@@ -80,6 +87,20 @@ class Anchors:
         if weights is None:
             self._squares = squares
         return squares
+
+    def limit(self, weights: ndarray | None = None) -> ndarray:
+        """Return (a, k) m_i + d2_v: how far an active miss may be, for each hit."""
+        return self.margin[:, None] + self.squares(weights)
+
+    def unit(self) -> ndarray:
+        """Return powers of two (a,) that no unweighted d2 of an active miss exceeds."""
+        limit = self.limit().max(axis=1) * (1 + 2 * ROUNDING)
+        return np.asarray(exact.power_above(limit + self.rows.width * GRID))
+
+    def are_close(self, grid: Grid) -> ndarray:
+        """Return for which anchors (a,) the grid is coarse beside their active misses."""
+        step = np.ldexp(grid.unit.max(initial=0.0) ** 2, -2 * BITS)
+        return step > COARSE * self.limit().max(axis=1)
 
     def weighted_hits(self, coefficients: ndarray, summed: bool) -> ndarray:
         """Return sum_j coefficients_ij (x_i - x_j)^2: (a, d), or (d,) summed over the anchors."""
@@ -156,27 +177,29 @@ def hinge_state(
     They add up in any order by `integers.add_words`. `batches` anchors, a few hundred each so that
     tiles of `tile` rows stay in the cache; `block` rows with labelset codes, the anchors themselves
     may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones;
-    `summed` over the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`)
-    four (a, d) ones."""
+    `summed` over the anchors (`closed`, `convex`): ``reach`` and the four words of ``apart`` (d,),
+    without its x_i², else (`paper`) ``reach`` and four (a, d) arrays."""
     reference = _weighted(block, weights)
-    coordinates = {"z": exact.quantised(block.x.copy(), grid.unit)}
-    square = exact.quantised(changed(block.x, np.square), grid.unit**2)
+    z = exact.quantised(block.x.copy(), grid.unit)
+    coordinates = {"z": z}
     if not summed:
-        coordinates["zz"] = square
+        coordinates["zz"] = exact.quantised(changed(block.x, np.square), grid.unit**2)
     w_of_rows = np.zeros(len(block), np.int64)  # Σ_i w_ir
     parts = []
-    out: State = integers.words("cross", (np.zeros(block.width, np.int64), 0)) if summed else {}
+    apart: list[integers.Shifted] = [(np.zeros(block.width, np.int64), 0)]
     for anchors in batches:
         reach = np.zeros((len(anchors), anchors.k), np.int64)
-        sums = _Products(len(anchors), coordinates)
-        limit = anchors.margin[:, None] + anchors.squares(weights)
+        sums = _Products(len(anchors), z)
+        is_close = None if summed or weights is not None else anchors.are_close(grid)
+        limit = anchors.limit(weights)
         query = _weighted(anchors.rows, weights)
         for piece, run in tiles(query, reference, tile):
+            rows = block.take(run)
             i, r, c = _active(
                 piece,
                 limit,
                 anchors,
-                block.take(run),
+                rows,
                 similarity,
                 s_min,
             )
@@ -185,33 +208,72 @@ def hinge_state(
                 reach[:, j] += np.bincount(i, c[j], minlength=len(anchors)).astype(np.int64)
             w = c.sum(axis=0)
             w_of_rows[run] += np.bincount(r, w, minlength=run.stop - run.start).astype(np.int64)
-            sums.add(i, r, w, run)
+            if is_close is not None and is_close.any():
+                close = np.flatnonzero(is_close[i])
+                _add_differences(
+                    sums,
+                    anchors,
+                    rows,
+                    i[close],
+                    r[close],
+                    w[close],
+                )
+                others = np.flatnonzero(~is_close[i])
+                i = i[others]
+                r = r[others]
+                w = w[others]
+            of_run = {name: (h[run], _cut(low, run)) for name, (h, low) in coordinates.items()}
+            sums.add(i, r, w, of_run)
         if summed:
             parts.append({"reach": reach})
-            x = exact.quantised(anchors.rows.x.copy(), grid.unit)
-            out = integers.add_words(out, sums.with_anchors(x))
+            apart += sums.with_anchors(exact.quantised(anchors.rows.x.copy(), grid.unit))
         else:
-            parts.append({"reach": reach} | sums.per_anchor())
-    out |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            parts.append({"reach": reach} | sums.per_anchor(coordinates))
+    out: State = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if summed:
-        out |= _weighted_squares(w_of_rows, square, _most(batches, grid))
+        apart += _weighted_squares(z, w_of_rows)
+        out |= integers.words("apart", *apart, count=integers.FOUR)
     return out
 
 
-def _weighted_squares(w_of_rows: ndarray, square: Quantised, most: ndarray) -> State:
-    """Return Σ_ir w_ir z_r² as words, from Σ_i w_ir, in parts of what it cannot exceed."""
-    share = exact.quantised(w_of_rows[:, None].astype(np.float64), most)
-    product = exact.cross(share, square)
-    parts = [(product["hh"][0], 2 * BITS)]
-    if "rest" in product:
-        parts.append((product["rest"][0], 0))
-    return integers.words("square", *parts)
+def _cut(matrix: Matrix | None, rows: slice) -> Matrix | None:
+    return None if matrix is None else matrix[rows]
 
 
-def _most(batches: list[Anchors], grid: Grid) -> ndarray:
-    """Return (1,) what the sum of w over the anchors cannot exceed, in units of the grid."""
-    hits = sum(len(anchors) * anchors.k for anchors in batches)
-    return np.atleast_1d(exact.power_above(2.0**grid.bits * hits))
+def _weighted_squares(z: Quantised, times: ndarray) -> list[integers.Shifted]:
+    """Return Σ times_r z_r² (d,) of whole numbers in units of 2⁻⁸⁰, as `integers.words` takes
+    them."""
+    coarse, fine = z
+    state = exact.group_moments(coarse, fine, sp.csr_matrix(times[None, :]))
+    parts = []
+    for name, shift in (("hh", 2 * BITS), ("hl", BITS + 1), ("ll", 0)):
+        if name in state:
+            parts.append((state[name][0], shift))
+            parts.append((state[name + "+"][0], shift + WORD))
+    return parts
+
+
+def _add_differences(
+    sums: _Products,
+    anchors: Anchors,
+    rows: Rows,
+    i: ndarray,
+    r: ndarray,
+    w: ndarray,
+) -> None:
+    """Add Σ_r w_ir Δ²_ir of pairs (anchor i, row r), by i, to ``zz``, in units of the anchors."""
+    unit = anchors.unit()
+    for part, apart in differences(anchors.rows.x, rows.x, i, r):
+        squares = changed(apart, np.square)
+        share = rows_times(squares, 1 / unit[i[part]])
+        coordinates = {"zz": exact.quantised(share, np.ones(rows.width))}
+        of_part = i[part]
+        sums.add(
+            of_part,
+            np.arange(len(of_part)),
+            w[part],
+            coordinates,
+        )
 
 
 def _active(
@@ -226,7 +288,8 @@ def _active(
 
     c (k, t) is c_jr for each hit j, 0 where inactive."""
     unit = tile.features * GRID
-    i, r, squares = tile.near(limit.max(axis=1) + unit + tile.error)
+    farthest = limit.max(axis=1)
+    i, r, squares = tile.near(farthest + np.maximum(unit, ROUNDING * farthest) + tile.error)
     s = similarity.between(anchors.rows.labelset_codes, block.labelset_codes).pairs(i, r)
     miss = np.flatnonzero(s < s_min)
     i = i[miss]
@@ -235,29 +298,27 @@ def _active(
     squares = squares[miss]
     slack = 2 * tile.error[i]
     limits = limit.T[:, i]
-    # rint(x) >= 0 as soon as x >= -1/2; recompute where the product's error could cross that
-    doubtful = np.zeros(len(i), bool)
+    limits = limits + np.maximum(0.5 * unit, ROUNDING * limits)  # rint(x) >= 0 from x = -1/2 on
+    doubtful = np.zeros(len(i), bool)  # where the product's error could decide
     for row in limits:
-        doubtful |= np.abs(row - squares + 0.5 * unit) <= slack
+        doubtful |= np.abs(row - squares) <= slack
     unsure = np.flatnonzero(doubtful)
     if len(unsure):
         squares[unsure] = pair_squares(tile.query.x, tile.reference.x, i[unsure], r[unsure])
     # what the similarities differ by is positive: s_ij >= s_min > s_ir
     c = anchors.similarity.T[:, i] - s
-    c *= np.rint((limits - squares) / unit) >= 0
+    c *= limits >= squares
     return i, r, c
 
 
 class _Products:
-    """Σ_r w_ir z_r of the `count` anchors of a batch, for each of some quantised `coordinates` z
-    (b, d).
+    """Σ_r w_ir z_r of the `count` anchors of a batch, for each of some quantised coordinates z.
 
-    `sums` has for each the whole numbers (a, d) of the coarse parts' product, ``h``, and of the
-    mixed ones', ``m``, which count 2⁻²⁰ of the first."""
+    `sums` has for each the whole numbers (a, d) of the coarse parts' product, ``h``, of the mixed
+    ones', ``m``, which count 2⁻²⁰ of the first, and of the fine ones', ``l``, 2⁻⁴⁰."""
 
-    def __init__(self, count: int, coordinates: dict[str, Quantised]) -> None:
-        self.coordinates = coordinates
-        coarse, _ = coordinates["z"]
+    def __init__(self, count: int, like: Quantised) -> None:
+        coarse, _ = like
         self.shape = count, coarse.shape[1]
         self.is_sparse = sp.issparse(coarse)
         self.sums: dict[str, Any] = {}
@@ -267,26 +328,40 @@ class _Products:
         i: ndarray,
         r: ndarray,
         w: ndarray,
-        run: slice,
+        coordinates: dict[str, Quantised],
     ) -> None:
-        """Take in pairs (anchor i, row r of the run) in the order of i.
+        """Take in pairs (anchor i, row r of `coordinates` (b, d)) in the order of i.
 
-        w are whole numbers below 2⁴⁰: 20 bits at a time, so that the products are exact."""
+        w are whole numbers below 2⁴⁰: 20 bits at a time, so that the products of 2048 rows are
+        exact, those of both digits' sums too: (1.5 · 2²⁰)² · 2048 < 2⁵³."""
         high = np.rint(np.ldexp(w, -BITS))
         low = w - np.ldexp(high, BITS)
-        upper = self._matrix(i, r, high, run) if high.any() else None
-        lower = self._matrix(i, r, low, run) if low.any() else None
-        for name, (coarse, fine) in self.coordinates.items():
-            near = coarse[run]
-            near_fine = None if fine is None else fine[run]
-            self._add_product(name + " h", upper, near)
-            self._add_product(name + " m", upper, near_fine)
-            self._add_product(name + " m", lower, near)
+        (coarse, _), *_ = coordinates.values()
+        rows = coarse.shape[0]
+        upper = self._matrix(i, r, high, rows) if high.any() else None
+        lower = self._matrix(i, r, low, rows) if low.any() else None
+        both = None if upper is None or lower is None else upper + lower
+        for name, (coarse, fine) in coordinates.items():
+            of_coarse = self._add_product(name + " h", upper, coarse)
+            of_fine = self._add_product(name + " l", lower, fine)
+            if both is None or fine is None:
+                self._add_product(name + " m", upper, fine)
+                self._add_product(name + " m", lower, coarse)
+            else:  # (a + b)(c + d) − ac − bd: one product for two
+                mixed = self._product(both, plus(coarse, fine))
+                self._add(name + " m", mixed - of_coarse - of_fine)
 
-    def _add_product(self, key: str, pairs: Matrix | None, values: Matrix | None) -> None:
+    def _product(self, pairs: Matrix, values: Matrix) -> Any:
+        return (pairs @ values).astype(np.int64)
+
+    def _add_product(self, key: str, pairs: Matrix | None, values: Matrix | None) -> Any:
         if pairs is None or values is None:
-            return
-        product = (pairs @ values).astype(np.int64)
+            return None
+        product = self._product(pairs, values)
+        self._add(key, product)
+        return product
+
+    def _add(self, key: str, product: Any) -> None:
         self.sums[key] = self.sums[key] + product if key in self.sums else product
 
     def _matrix(
@@ -294,11 +369,10 @@ class _Products:
         i: ndarray,
         r: ndarray,
         w: ndarray,
-        run: slice,
+        b: int,
     ) -> Matrix:
-        """Return the w as a matrix (a, rows of the run), in the form whose product is quicker."""
+        """Return the w as a matrix (a, b rows), in the form whose product is quicker."""
         a = self.shape[0]
-        b = run.stop - run.start
         if self.is_sparse or len(i) < SPARSE_BELOW * a * b:
             indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=a))])
             return sp.csr_matrix((w, r, indptr), shape=(a, b))
@@ -306,35 +380,33 @@ class _Products:
         out[i, r] = w
         return out
 
-    def per_anchor(self) -> State:
-        """Return the sums, dense."""
+    def per_anchor(self, names: Iterable[str]) -> State:
+        """Return the sums of some coordinates, dense, without what is below 2⁻²⁰ of the units."""
         out: State = {}
-        for name in self.coordinates:
-            out[name + " h"] = np.zeros(self.shape, np.int64)
-            out[name + " m"] = np.zeros(self.shape, np.int64)
-        return out | {key: dense(value) for key, value in self.sums.items()}
+        for key in (name + part for name in names for part in (" h", " m")):
+            is_known = key in self.sums
+            out[key] = dense(self.sums[key]) if is_known else np.zeros(self.shape, np.int64)
+        return out
 
-    def with_anchors(self, x: Quantised) -> State:
-        """Return Σ_ir w_ir x_i ∘ z_r (d,) as three words of 2⁻⁶⁰ of the units.
+    def with_anchors(self, x: Quantised) -> list[integers.Shifted]:
+        """Return −2 Σ_ir w_ir x_i ∘ z_r (d,) in units of 2⁻⁸⁰, as `integers.words` takes it.
 
         x are the anchors' own coordinates."""
-        parts = [(np.zeros(self.shape[1], np.int64), 0)]
-        coarse, fine = x
-        parts += self._times(coarse, "z h", 2 * BITS)
-        parts += self._times(coarse, "z m", BITS)
-        parts += self._times(fine, "z h", BITS)
-        parts += self._times(fine, "z m", 0)
-        return integers.words("cross", *parts)
+        parts: list[integers.Shifted] = []
+        for values, shift in zip(x, (BITS, 0), strict=True):
+            for part, power in ((" h", 2), (" m", 1), (" l", 0)):
+                parts += self._times(values, "z" + part, shift + power * BITS + 1)
+        return parts
 
     def _times(self, x: Matrix | None, key: str, shift: int) -> list[integers.Shifted]:
-        """Return Σ_i x_i ∘ sums_i · 2^shift, the sums taken by halves."""
+        """Return −Σ_i x_i ∘ sums_i · 2^shift, the sums taken by halves."""
         if x is None or key not in self.sums:
             return []
         x = x.astype(np.int64)
         sums = self.sums[key]
         upper = _column_products(x, changed(sums, lambda values: values >> HALF))
         lower = _column_products(x, changed(sums, lambda values: values & ((1 << HALF) - 1)))
-        return [(upper, shift + HALF), (lower, shift)]
+        return [(-upper, shift + HALF), (-lower, shift)]
 
 
 def _column_products(x: Matrix, y: Matrix) -> ndarray:
@@ -370,7 +442,7 @@ def hinges(
     reach = np.ldexp(state["reach"].astype(np.float64), -grid.bits)
     hits = []
     losses = []
-    misses = []
+    parts = []
     first = 0
     for anchors in batches:
         part = slice(first, first + len(anchors))
@@ -381,24 +453,51 @@ def hinges(
         hinge_loss = (reach_of_part * (anchors.margin[:, None] + near)).sum(axis=1)
         losses.append(loss + lam * hinge_loss)
         hits.append(anchors.weighted_hits(anchors.similarity + lam * reach_of_part, summed))
-        own_squares = changed(anchors.rows.x, np.square)
-        miss = _scaled_rows(own_squares, reach_of_part.sum(axis=1), summed)
-        if not summed:
-            miss += _sums_of_anchors(state, "zz", part, grid) * grid.unit**2
-            sums = _sums_of_anchors(state, "z", part, grid)
-            miss -= 2 * dense(anchors.rows.x) * (sums * grid.unit)
-        misses.append(miss)
+        parts.append((anchors, part))
     v = np.ones(len(grid.unit)) if weights is None else weights
     if not summed:
-        apart = np.concatenate(misses)
-        gradient = np.concatenate(hits) - lam * apart
+        of_anchors = [_apart(state, *each, grid, weights is None) for each in parts]
+        apart, error = (np.concatenate(values) for values in zip(*of_anchors, strict=True))
+        gradient = _gradient(np.concatenate(hits), lam * apart, lam * error)
         return HingePart(gradient, np.concatenate(losses) - lam * (apart * v).sum(axis=1))
-    cross = integers.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
-    square = integers.number(state, "square", -grid.bits - 4 * BITS)
-    square = square * _most(batches, grid) * grid.unit**2
-    apart = sum(misses) - 2 * cross + square
+    own = {name: value for name, value in state.items() if name.startswith("apart")}
+    for anchors, part in parts:
+        x = exact.quantised(anchors.rows.x.copy(), grid.unit)
+        squares = _weighted_squares(x, state["reach"][part].sum(axis=1))
+        own = integers.add_words(own, integers.words("apart", *squares, count=integers.FOUR))
+    apart = integers.number(own, "apart", -grid.bits - 4 * BITS) * grid.unit**2
     total = float(np.concatenate(losses).sum() - lam * (apart * v).sum())
-    return HingePart(sum(hits) - lam * apart, total)
+    return HingePart(_gradient(sum(hits), lam * apart), total)
+
+
+def _gradient(hits: ndarray, apart: ndarray, error: ndarray | float = 0.0) -> ndarray:
+    """Return hits − apart, both ≥ 0; 0 where that is within rounding, or an `error`."""
+    gradient = hits - apart
+    gradient[np.abs(gradient) <= ZERO * (hits + apart) + error] = 0.0
+    return gradient
+
+
+def _apart(
+    state: State,
+    anchors: Anchors,
+    part: slice,
+    grid: Grid,
+    plain: bool,
+) -> tuple[ndarray, ndarray]:
+    """Return Σ_r w_ir Δ²_ir of each anchor (a, d), and what it may be off by.
+
+    `plain`: distances have no weights."""
+    w = np.ldexp(state["reach"][part].astype(np.float64), -grid.bits).sum(axis=1)[:, None]
+    squares = _sums_of_anchors(state, "zz", part, grid)
+    x = dense(anchors.rows.x)
+    apart = w * x * x + squares * grid.unit**2
+    apart -= 2 * x * (_sums_of_anchors(state, "z", part, grid) * grid.unit)
+    error = w * np.ldexp(grid.unit**2, 3 - 2 * BITS)
+    if plain:
+        close = np.flatnonzero(anchors.are_close(grid))
+        apart[close] = squares[close] * anchors.unit()[close, None]
+        error[close] = 0.0
+    return apart, error
 
 
 def _sums_of_anchors(
@@ -411,12 +510,3 @@ def _sums_of_anchors(
     high = np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits)
     mixed = np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS)
     return high + mixed
-
-
-def _scaled_rows(x: Matrix, factors: ndarray, summed: bool) -> ndarray:
-    """Return (a, d) factors_i x_i, or (d,) summed over the rows."""
-    if summed:
-        return np.asarray(x.T @ factors)
-    if sp.issparse(x):
-        return dense(x.multiply(factors[:, None]))
-    return x * factors[:, None]

@@ -340,16 +340,13 @@ def chi_square(counts: ndarray, q: int, unknown: ndarray | None = None) -> ndarr
     """Return χ² of feature code against each label, (F, q), from `counts` (F, b, 1 + q).
 
     Cells with expectation 0 are skipped."""
-    everything = counts[:, :, :1].astype(float)
-    positive = counts[:, :, 1 : 1 + q].astype(float)
-    observed = everything if unknown is None else everything - unknown
+    positive, observed = _observed(counts, q, unknown)
     return _chi(positive, observed) + _chi(observed - positive, observed)
 
 
 def class_chi_square(counts: ndarray) -> ndarray:
     """Return χ² of feature code against the class, (F,), from `counts` (F, b, classes)."""
-    observed = counts.sum(axis=2, keepdims=True).astype(float)
-    return _chi(counts.astype(float), observed).sum(axis=1)
+    return _chi(counts, counts.sum(axis=2, keepdims=True)).sum(axis=1)
 
 
 def _chi(cells: ndarray, observed: ndarray) -> ndarray:

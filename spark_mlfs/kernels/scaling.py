@@ -69,8 +69,10 @@ class Scaling:
         if not sp.issparse(x):
             return Scaling(x.mean(axis=0), _divisor(x.std(axis=0), high > low))
         mean = np.asarray(x.mean(axis=0)).ravel()
-        square = np.asarray(x.multiply(x).mean(axis=0)).ravel()
-        deviation = np.sqrt(np.maximum(square - mean**2, 0))
+        # of differences, as the mean's square may drown the variance
+        unstored = x.shape[0] - np.bincount(x.indices, minlength=x.shape[1])
+        square = np.bincount(x.indices, (x.data - mean[x.indices]) ** 2, x.shape[1])
+        deviation = np.sqrt((square + unstored * mean**2) / x.shape[0])
         return Scaling(no_offset, _divisor(deviation, high > low))
 
     def apply(self, x: Matrix, columns: ndarray | None = None) -> Matrix:

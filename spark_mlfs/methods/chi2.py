@@ -25,7 +25,7 @@ from ..kernels import sparse_counts
 from ..params import Choice, Parameter
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
-from ..statistics.targets import NOISE_BITS, Labels, Target
+from ..statistics.targets import Labels, Target
 from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod
 from .label_settings import LABEL_NOISE, LABEL_WEIGHTS
 
@@ -70,7 +70,7 @@ class ChiSquare(Reduction):
 
     def _by_label(self, target: Labels, counts: ndarray) -> ndarray:
         """Return (F, q) χ² of each label, times its weight."""
-        unit = 1.0 if target.noise is None else 2.0**-NOISE_BITS
+        unit = 2.0**-target.noise_bits
         counts = target.denoised_counts(counts)
         values = info.chi_square(counts, target.q, target.unknown(counts)) * unit
         return values if target.weights is None else values * np.array(target.weights)

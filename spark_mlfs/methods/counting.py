@@ -26,7 +26,7 @@ from ..statistics.contingency import Counts, TwoWay
 from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.links import label_pair_counts, pair_counts
-from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target
+from ..statistics.targets import Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
 from .label_settings import LABEL_NOISE, LABEL_WEIGHTS, labels_of, refuse_with_labelsets
 
@@ -175,10 +175,11 @@ class Counting:
             raise ParameterError(
                 "label_noise goes with bias_correction='none': corrected counts are no rows"
             )
-        units = engine.profile.total
-        if getattr(self.target, "noise", None):
-            units <<= NOISE_BITS
-        self.logs = info.CountLogs(rows or units, 8 * (engine.profile.q + 2), correction)
+        terms = 8 * (engine.profile.q + 2)
+        rows = rows or engine.profile.total
+        self.logs = self._row_logs = info.CountLogs(rows, terms, correction)
+        if isinstance(self.target, Labels) and self.target.noise:
+            self.logs = info.CountLogs(rows << self.target.noise_bits, terms)
         self.correction = correction
 
     @property
@@ -217,7 +218,7 @@ class Counting:
 
     @cached_property
     def entropy(self) -> ndarray:
-        return info.entropy(self.logs, self._all_rows.rows_by_code())
+        return info.entropy(self._row_logs, self._all_rows.rows_by_code())
 
     @cached_property
     def _all_rows(self) -> Counts:
@@ -238,12 +239,14 @@ class Counting:
 
         One request for all of them, if their counts fit the budgets."""
         commonest = [int(self._commonest[s]) for s in features]
+        target = target or self.target
+        has_noise = isinstance(target, Labels) and target.noise
         counts = pair_counts(
             self.coding,
-            target or self.target,
+            target,
             features,
             commonest,
-            self.logs,
+            self.logs if has_noise else self._row_logs,
         )
         if len(features) > 1 and not self.engine.fits_budgets(counts):
             half = len(features) // 2

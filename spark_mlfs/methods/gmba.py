@@ -11,8 +11,8 @@ other rows, and m_i = |d²(i, nearest hit) − d²(i, nearest miss)| in the full
     The printed gradient (Eq. 15) tests the hinge with unweighted distances, so it is 2ω∘g_i with
     one fixed vector g_i an anchor, g_i = Σ_j s_ij Δ²_ij + λ Σ_{j,r active} (s_ij − s_ir)(Δ²_ij −
     Δ²_ir); the descent ω ← ω − β∇/‖∇‖ visits the anchors once, in seeded order (``shuffle=False``:
-    by row id). Score ω. Two orders agree by chance, and gradients changed in their last bit can end
-    per cents apart.
+    by row id), and a gradient that is 0 takes no step: 1e-9 of what cancels in it, or less. Score
+    ω. Two orders agree by chance, and gradients changed in their last bit can end per cents apart.
 ``mode="convex"`` (default)
     v = ω² makes the loss convex; Σ_i Loss_i(v) + (η/2)‖v − 1‖² is minimised over v ≥ 0, one pass
     over the data a step. Score v.
@@ -107,7 +107,7 @@ class MarginAnchors:
 class HingeSums(Statistic, layout="identified", quantised=True):
     """The hinges of the anchors of a wave, over hits and misses (`kernels.hinges.HingePart`).
 
-    They are `summed` over the anchors, or a vector each. State: 8·k bytes an anchor and 48·v, or
+    They are `summed` over the anchors, or a vector each. State: 8·k bytes an anchor and 32·v, or
     8·(k + 4v) bytes an anchor."""
 
     anchors: MarginAnchors
@@ -155,8 +155,8 @@ class HingeSums(Statistic, layout="identified", quantised=True):
     def state_bytes(self, profile: Profile) -> int:
         anchors, k = self.anchors.hit_rows.shape
         v = len(profile.varying)
-        vectors = 6 * v if self.summed else 4 * anchors * v
-        return 8 * (anchors * k + vectors) + envelope(7)
+        vectors = 4 * v if self.summed else 4 * anchors * v
+        return 8 * (anchors * k + vectors) + envelope(5)
 
 
 class GMBA(AnchoredMethod):

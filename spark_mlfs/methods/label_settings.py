@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..blocks.profile import Profile
-from ..blocks.weights import MOST
 from ..engine.base import Engine
 from ..errors import ParameterError
 from ..params import Number, NumberList, Optional, Parameter, Values
-from ..statistics.targets import NOISE_BITS, Labels
+from ..statistics.targets import Labels
 
 LABEL_WEIGHTS = Parameter(
     "label_weights",
@@ -104,23 +103,17 @@ def labels_of(engine: Engine, p: Values) -> Labels:
     `ParameterError` where these make no sense."""
     weights = label_weights(engine.profile, p)
     noise = p.get("label_noise")
-    if noise is not None:
-        if sum(noise) >= 1:
-            raise ParameterError(
-                f"label_noise = {noise[0]:g}, {noise[1]:g} add up to 1 or more: such labels tell "
-                "nothing, or the opposite; give the probabilities that an absent label is "
-                "reported and that a present one is missed"
-            )
-        if engine.profile.total << NOISE_BITS >= MOST:
-            raise ParameterError(
-                "label_noise takes 2^36 rows, or units of their weight, at most; leave it or the "
-                "weights out"
-            )
+    if noise is not None and sum(noise) >= 1:
+        raise ParameterError(
+            f"label_noise = {noise[0]:g}, {noise[1]:g} add up to 1 or more: such labels tell "
+            "nothing, or the opposite; give the probabilities that an absent label is "
+            "reported and that a present one is missed"
+        )
     labels = engine.labels()
     if weights is not None:
         labels = replace(labels, weights=tuple(float(w) for w in weights))
     if noise and any(noise):
-        labels = replace(labels, noise=(noise[0], noise[1]))
+        labels = labels.with_noise((noise[0], noise[1]), engine.profile.total)
     return labels
 
 

@@ -2,8 +2,8 @@
 
 The method's ranking has their order; a rule looks at evidence for each feature:
 
-    fpr, fdr, fwe  a G-test of every feature with every label, combined over the labels, corrected
-                   over the varying features (`solvers.filters`): any method, one additive count.
+    fpr, fdr, fwe  a test of every feature with every label, combined over the labels, corrected
+                   over the varying features (`solvers.gtests`): any method, one additive count.
                    Marginal: a copy of a relevant feature passes, too.
     knockoffs      Gaussian second-order knockoffs (`solvers.knockoffs`): the expected share of
                    false ones among the kept is at most `fdr`, false meaning that it says nothing
@@ -21,7 +21,7 @@ The method's ranking has their order; a rule looks at evidence for each feature:
                    task.
 
 All three keep the evidence of every feature, so that another level can be applied later. Rows with
-an unknown label do not take part in knockoffs, and in G-tests of that label."""
+an unknown label do not take part in knockoffs, and in tests of that label."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Rule(SideAnalysis):
 
     def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> Evidence:
         if self.mode in TESTS:
-            columns, facts = self._g_tests(engine, p)
+            columns, facts = self._label_tests(engine, p)
         elif self.mode == "knockoffs":
             columns, facts = knockoff_evidence(
                 engine,
@@ -137,7 +137,7 @@ class Rule(SideAnalysis):
     def kept(self, outcome: Evidence) -> ndarray:
         return outcome.passed
 
-    def _g_tests(
+    def _label_tests(
         self, engine: Engine, p: Mapping[str, Any]
     ) -> tuple[dict[str, ndarray], dict[str, Any]]:
         """Return p-values (v,) of the varying features, q-values where corrected, and facts."""
@@ -149,20 +149,23 @@ class Rule(SideAnalysis):
         assert isinstance(labels, Labels)
         logs = CountLogs(n, 8 * (q + 2))
         p_values = np.empty(engine.num_features)
-        num_tests = 0
-        num_thin = 0
+        tested = exact = squares = thin = 0
         for features, counts in counting.two_way.chunks(6):
-            by_label, thin = gtests.g_tests(logs, counts, q, labels.unknown(counts))
-            num_tests += int((~np.isnan(by_label)).sum())
-            num_thin += int(thin.sum())
-            p_values[features] = gtests.combine(by_label, self.combination, n)
+            tests = gtests.label_tests(logs, counts, q, labels.unknown(counts))
+            tested += int((~np.isnan(tests.p)).sum())
+            exact += int(tests.exact.sum())
+            squares += int(tests.squares.sum())
+            thin += int(tests.thin.sum())
+            p_values[features] = gtests.combine(tests.p, self.combination, n)
         columns = {"p_value": p_values}
         if self.mode != "fpr":
             columns["q_value"] = gtests.corrected(p_values, self.mode)
         facts = {
             "features_tested": engine.num_features,
-            "tests": num_tests,
-            "tests_with_expected_counts_below_1": num_thin,
+            "tests": tested,
+            "exact_tests": exact,
+            "pearson_tests": squares,
+            "pearson_tests_with_expected_counts_below_1": thin,
             "combination": self.combination,
             "num_bins": num_bins,
             "binning": binning,
@@ -227,5 +230,5 @@ def gram_methods() -> str:
 
 
 def _bins_of(p: Mapping[str, Any]) -> tuple[int, str]:
-    """Return bins and binning of the G-tests: those of the method, where it counts."""
+    """Return bins and binning of the tests: those of the method, where it counts."""
     return p.get("num_bins", NUM_BINS.default), p.get("binning", "width")

@@ -69,7 +69,7 @@ def convex(
         max_passes,
         progress,
     )
-    try:
+    with suppress(_Finished):
         search(np.ones(width))
         options = {
             "maxiter": max_passes,
@@ -87,20 +87,19 @@ def convex(
                 bounds=bounds,
                 options=options,
             )
-        while True:
+        passes = 0
+        while len(search.trace) > passes:  # a plane that changes nothing ends it
+            passes = len(search.trace)
             search.certify()
             search(search.best + STEP * (search.model - search.best))
-    except _Finished:
-        passes = len(search.trace)
-        extra = {"gap": search.gap}
-        return Solution(
-            search.best,
-            np.zeros(0),
-            search.trace,
-            search.converged,
-            passes,
-            extra,
-        )
+    return Solution(
+        search.best,
+        np.zeros(0),
+        search.trace,
+        search.converged,
+        len(search.trace),
+        {"gap": search.gap},
+    )
 
 
 class _Finished(Exception):

@@ -90,8 +90,7 @@ class Geometry:
 
         Of a dense block or a sparse one."""
         ends = (profile.low[self.varying], profile.high[self.varying])
-        centre = np.zeros(len(self.varying)) if self.centre is None else self.centre
-        origins = (centre, self.offset)
+        origins = [self.offset] if self.centre is None else [self.centre, self.offset]
         sizes = [np.abs((end - origin) / self.scale) for end in ends for origin in origins]
         return exact.power_above(np.max(sizes, axis=0))
 
@@ -112,17 +111,16 @@ def geometry_of(
         raise DataError(
             "no feature varies over the rows whose labels are all known; label more rows"
         )
-    scales = Scaling.none(len(positions))
+    centre = provisional_centre(engine.profile)[positions]
+    scales = Scaling(centre, np.ones(len(positions)))  # distances are those of unscaled features
     if scaling == "standard":
         assert moments is not None
         total = moments.total.sum(axis=0)[positions]
         square = moments.square.sum(axis=0)[positions]
-        centre = moments.centre[positions]
-        scales = Scaling.of_moments(moments.count.sum(), total, square, centre)
+        scales = Scaling.of_moments(moments.count.sum(), total, square, moments.centre[positions])
     elif scaling == "minmax":
         scales = Scaling.of_range(low[positions], high[positions])
     varying = engine.profile.varying[positions]
-    centre = provisional_centre(engine.profile)[positions]
     hashes = None if sets is None else sets.hashes
     return Geometry(
         varying,

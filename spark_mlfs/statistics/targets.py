@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..blocks.grades import ONE
 from ..blocks.profile import Profile
 from ..lazy import cached_property
 
-NOISE_BITS = 16  # of a row: what counts without noise are rounded to
+CORRECTED_BITS = 61  # of the sum of all counts that are corrected for noise, as whole numbers
 
 
 class Keyed:
@@ -113,14 +113,16 @@ class Labels(Target):
 
     Then, per label of `watch`, the rows where it is unknown. `only_known` leaves out the rows with
     any unknown label instead. What is counted does not depend
-    on `weights` (q,), how much each label counts in a sum, `noise`, how often labels are wrong
-    (`denoised_counts`), and `joint`: links are I((f, s); Y_l)."""
+    on `weights` (q,), how much each label counts in a sum, `noise`, how often labels are wrong,
+    whose corrected counts are whole numbers of 2^−`noise_bits` (`denoised_counts`), and `joint`:
+    links are I((f, s); Y_l)."""
 
     q: int
     watch: tuple[int, ...] = ()
     only_known: bool = False
     weights: tuple[float, ...] | None = None
     noise: tuple[float, float] | None = None
+    noise_bits: int = 0
     joint: bool = False
 
     @property
@@ -184,21 +186,25 @@ class Labels(Target):
         return not self.watch and self.weights is None and self.noise is None
 
     def denoised_counts(self, counts: ndarray) -> ndarray:
-        """Return the counts (…, size) of labels without noise, in units of 2^−`NOISE_BITS` rows.
+        """Return the counts (…, size) of labels without noise, in units of 2^−`noise_bits` rows.
 
         Of n rows of a cell in which a label is known E(reported) = fp·(n − p) + (1 − fn)·p, so that
         (reported − fp·n)/(1 − fp − fn) is an unbiased p; it is clipped to [0, n], which is not."""
         if self.noise is None:
             return counts
-        fp, fn = self.noise
-        out = counts << NOISE_BITS
+        fp, fn = (np.longdouble(share) for share in self.noise)
+        out = counts << self.noise_bits
         labels = slice(1, 1 + self.q)
         unknown = self.unknown(counts)
         known = counts[..., :1] if unknown is None else counts[..., :1] - unknown
         positive = (counts[..., labels] - fp * known) / (1 - fp - fn)
-        units = np.rint(np.ldexp(positive, NOISE_BITS)).astype(np.int64)
-        out[..., labels] = np.clip(units, 0, known << NOISE_BITS)
+        positive = np.clip(positive, 0, known)
+        out[..., labels] = np.rint(np.ldexp(positive, self.noise_bits)).astype(np.int64)
         return out
+
+    def with_noise(self, noise: tuple[float, float], total: int) -> Labels:
+        """Return the same labels with `noise`, of rows that count `total` units together."""
+        return replace(self, noise=noise, noise_bits=CORRECTED_BITS - total.bit_length())
 
     def summed(self, values: ndarray) -> ndarray:
         """Return Σ over the labels, the last axis of `values`, of weight times value."""

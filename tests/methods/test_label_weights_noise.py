@@ -13,7 +13,7 @@ from spark_mlfs.engine.base import Engine
 from spark_mlfs.evaluate.trials import Candidate
 from spark_mlfs.pipeline import Request
 from spark_mlfs.sklearn import JMISelector
-from spark_mlfs.statistics.targets import NOISE_BITS, Labels
+from spark_mlfs.statistics.targets import Labels
 from spark_mlfs.testing import example, thin
 
 WEIGHTED = sorted(
@@ -203,10 +203,61 @@ def test_corrected_counts_are_unbiased():
         cells - true, fp, (draws, 4, q)
     )
     counts = np.concatenate([np.broadcast_to(cells, (draws, 4, 1)), reported], axis=2)
-    found = Labels(q, noise=(fp, fn)).denoised_counts(counts)[..., 1:] / 2.0**NOISE_BITS
+    labels = Labels(q).with_noise((fp, fn), 1 << 20)
+    found = labels.denoised_counts(counts)[..., 1:] / 2.0**labels.noise_bits
     error = found.std(axis=0) / np.sqrt(draws)
     assert (np.abs(found.mean(axis=0) - true[0]) < 4 * error).all()
     assert (np.abs(reported.mean(axis=0) - true[0]) > 4 * error).mean() > 0.8
+
+
+def information(table):
+    """I of a table of counts, (codes, 2)."""
+    p = table / table.sum()
+    independent = np.outer(p.sum(axis=1), p.sum(axis=0))
+    return (p[p > 0] * np.log(p[p > 0] / independent[p > 0])).sum()
+
+
+def chi_square(table):
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    return ((table - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_corrected_counts_of_few_rows(sparse):
+    """The inverse of the table of flips times the counts, clipped, in doubles; as precise for
+    weights of any scale as without, and the same for the rows twice at half the weight."""
+    rng = np.random.default_rng(0)
+    for fp, fn in ((0.1, 0.3), (0.0, 0.2), (0.45, 0.5)):
+        n = int(rng.integers(12, 40))
+        x = rng.integers(0, 3, (n, 3)).astype(float)
+        y = rng.integers(0, 2, (n, 2))
+
+        def table(feature, label, x=x, y=y, fp=fp, fn=fn):
+            rows = np.bincount(x[:, feature].astype(int), minlength=3)
+            seen = np.bincount(x[:, feature].astype(int), y[:, label], 3)
+            with_label = np.clip((seen - fp * rows) / (1 - fp - fn), 0, rows)
+            return np.stack([rows - with_label, with_label], axis=1)
+
+        tables = [[table(feature, label) for label in range(2)] for feature in range(3)]
+        informations = np.array([[information(t) for t in of_labels] for of_labels in tables])
+        wanted = {
+            "mim": informations.sum(axis=1),
+            "enm": np.sqrt((informations**2).sum(axis=1)),
+            "chi2": np.array([sum(chi_square(t) for t in of_labels) for of_labels in tables]),
+        }
+        for method, expected in wanted.items():
+            tolerance = 1e-11 * expected.max()
+            for unit in (1.0, 2.0**30, 2.0**-900):
+                weights = None if unit == 1 else np.full(n, 3 * unit)
+                parameters = {"label_noise": (fp, fn), "num_bins": 3, "sample_weight": weights}
+                rows = sp.csr_matrix(x) if sparse else x
+                found = scores(rows, y, method, **parameters)
+                size = unit * 3 if method == "chi2" and unit != 1 else 1.0
+                np.testing.assert_allclose(found / size, expected, rtol=0, atol=tolerance)
+            rows = np.vstack([x, x])
+            parameters["sample_weight"] = np.full(2 * n, 0.5)
+            found = scores(rows, np.vstack([y, y]), method, **parameters)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("method", NOISY)
@@ -265,7 +316,7 @@ def test_the_links_of_corrected_counts():
     )[0]
     picks, gains = result.scores.path.picks, result.scores.path.gains
     assert picks[:2] == [0, 1]
-    assert gains[1] == pytest.approx(result.scores.values[0] + info.max(), rel=1e-5)
+    assert gains[1] == pytest.approx(result.scores.values[0] + info.max(), rel=1e-10)
 
 
 @pytest.mark.slow
@@ -306,5 +357,5 @@ def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):
         values = {
             f: sum(information(10 * x[:, f] + x[:, s]) for s in picks[:at]) for f in picks[at:]
         }
-        assert got["score"][at] == pytest.approx(max(values.values()), abs=1e-4)
-        assert values[picks[at]] == pytest.approx(max(values.values()), abs=1e-4)
+        assert got["score"][at] == pytest.approx(max(values.values()), abs=1e-11)
+        assert values[picks[at]] == pytest.approx(max(values.values()), abs=1e-11)
