@@ -456,16 +456,18 @@ def hinges(
         parts.append((anchors, part))
     v = np.ones(len(grid.unit)) if weights is None else weights
     if not summed:
-        of_anchors = [_apart(state, *each, grid, weights is None) for each in parts]
+        is_plain = weights is None
+        of_anchors = [_apart(state, anchors, part, grid, is_plain) for anchors, part in parts]
         apart, error = (np.concatenate(values) for values in zip(*of_anchors, strict=True))
         gradient = _gradient(np.concatenate(hits), lam * apart, lam * error)
         return HingePart(gradient, np.concatenate(losses) - lam * (apart * v).sum(axis=1))
-    own = {name: value for name, value in state.items() if name.startswith("apart")}
+    distances = {name: value for name, value in state.items() if name.startswith("apart")}
     for anchors, part in parts:
         x = exact.quantised(anchors.rows.x.copy(), grid.unit)
         squares = _weighted_squares(x, state["reach"][part].sum(axis=1))
-        own = integers.add_words(own, integers.words("apart", *squares, count=integers.FOUR))
-    apart = integers.number(own, "apart", -grid.bits - 4 * BITS) * grid.unit**2
+        words = integers.words("apart", *squares, count=integers.FOUR)
+        distances = integers.add_words(distances, words)
+    apart = integers.number(distances, "apart", -grid.bits - 4 * BITS) * grid.unit**2
     total = float(np.concatenate(losses).sum() - lam * (apart * v).sum())
     return HingePart(_gradient(sum(hits), lam * apart), total)
 
