@@ -4,6 +4,7 @@ are taken away again.
 >>> from spark_mlfs import states
 >>> X, tags = [[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]
 >>> first = states.collect(X, tags, ["mim", "forward"], name="monday")
+>>> X, tags = [[1, 1], [0, 1]], [["b"], ["a"]]
 >>> later = states.collect(X, tags, ["mim", "forward"], like=first, name="tuesday")
 >>> states.rank(states.merge(first, later), "mim", k=1)["name"].tolist()
 ['x0']

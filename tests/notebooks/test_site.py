@@ -313,11 +313,13 @@ def test_public_names_have_an_example_that_gives_what_it_says(tmp_path, monkeypa
     import written
 
     monkeypatch.chdir(tmp_path)
-    for name in {*NAMED, *written.public()}.difference(ON_SPARK):
-        case = example(name)
-        if case.examples or name in NAMED:
-            given(case)
-    spark_mlfs.METHODS.forget("mine")
+    try:
+        for name in {*NAMED, *written.public()}.difference(ON_SPARK):
+            case = example(name)
+            if case.examples or name in NAMED:
+                given(case)
+    finally:
+        spark_mlfs.METHODS.forget("mine")
 
 
 @pytest.mark.slow
