@@ -47,6 +47,7 @@ from .select.request import Request, check_rows, full_ranking, kept_part
 from .solvers.pool import select_within_budget
 from .solvers.units import UNCONSTRAINED, PickConstraints
 from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
+from .statistics.stretched import Stretched
 
 Progress = Callable[[str, int, int], None]
 # of each feature beside its values: its name, its range, its places in scores and ranking
@@ -114,6 +115,7 @@ class Result:
             self.ranking,
             self.kept,
             by_rule,
+            self.feature_names,
         )
 
     def warn(self, stacklevel: int) -> None:
@@ -214,10 +216,12 @@ class Solve:
             if engine.progress and len(self.requests) > 1:
                 engine.progress("ranking", number, len(self.requests))
             started = time.perf_counter()
+            engine.stretched = Stretched()
             outcomes = {
                 extra: extra.outcome(engine, r.implementation, r.settings) for extra in r.extras
             }
             scores = score(engine, cap_count(r, outcomes))
+            scores.stretched = engine.stretched
             for extra, outcome in outcomes.items():
                 extra.after(outcome, scores)
             out.append((scores, outcomes, time.perf_counter() - started))

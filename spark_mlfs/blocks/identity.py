@@ -26,6 +26,7 @@ from .profile import Profile, profile_block
 
 OCCURRENCE = 0x0CC  # seeds of hashes
 CONTENT = 0xC0
+SAMPLED = 32  # rows of which one is looked at for `Profile.variety`
 SHARED = (
     "rows that differ share the row id {}; where ids decide draws, ties, folds or neighbours they "
     "must be unique: give another id column, or none (the content of a row is its id then, and "
@@ -133,7 +134,24 @@ def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
     hashes = content_hashes(block)
     profile.fingerprint = int(hashes.sum(dtype=np.uint64))
     profile.content_ids = not named
+    profile.variety = _variety(block, hashes)
     return block if named else replace(block, ids=hashes.view(np.int64)), profile
+
+
+def _variety(block: Block, hashes: ndarray) -> ndarray:
+    """Return (d,) uint16 one bit of 16 for each value of a feature, by its hash.
+
+    Of one row of 32 by their hashes: the same rows however they come."""
+    x = block.x[np.flatnonzero(hashes % np.uint64(SAMPLED) == 0)]
+    if not sp.issparse(x):
+        return np.bitwise_or.reduce(_bit_of(x), axis=0, dtype=np.uint16)
+    bits = np.zeros(block.d, np.uint16)
+    np.bitwise_or.at(bits, x.indices, _bit_of(x.data))
+    return bits
+
+
+def _bit_of(values: ndarray) -> ndarray:
+    return np.left_shift(1, _folded(values) >> np.uint64(60)).astype(np.uint16)
 
 
 @lru_cache(maxsize=4)  # of many blocks in a row

@@ -49,6 +49,10 @@ class MergeRule:
         return np.concatenate([fact, np.full(added, self.none, fact.dtype)])
 
 
+def _bits_of_both(left: ndarray, right: ndarray) -> ndarray:
+    return left | right if len(left) == len(right) else max(left, right, key=len)
+
+
 def _first_problem(*problems: Any) -> Any:
     return min((p for p in problems if p), key=lambda p: p[1], default=None)
 
@@ -88,7 +92,8 @@ class Profile:
 
     `categories` (d,) codes of features that are categories, 0 of numbers; empty where there are
     none. `left_out`: the constant labels that are none of the q (`of_varying_labels`), by their
-    places among all.
+    places among all. `variety` (d,) bits of hashes of values, of one row of 32
+    (`blocks.identity`): many where a feature has many values; empty where it is not known.
 
     Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent`
     (None: no weights); `weight` of all rows, `heaviest` of one, `weight_positive`, `weight_unknown`
@@ -137,6 +142,7 @@ class Profile:
     grade_high: ndarray = _fact(MergeRule(np.maximum, none=0), np.int64)
     weight_grade: ndarray = _fact(WEIGHTS, np.int64)
     categories: ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
+    variety: ndarray = _fact(MergeRule(_bits_of_both), np.uint16)
     left_out: ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
 
     @cached_property

@@ -46,6 +46,7 @@ from ..statistics.base import (
     Statistic,
 )
 from ..statistics.labelsets import LabelsetCounts
+from ..statistics.stretched import Stretched
 from ..statistics.targets import Labels, Target
 
 SECONDS_BETWEEN_ENDINGS = 0.2  # of Spark's jobs
@@ -192,6 +193,7 @@ class Engine(Releasable):
     def __init__(self, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
         self.profile = profile
         self.budgets = budgets
+        self.stretched = Stretched()  # features, as far as statistics have shown
         self.kept_bytes = 0  # of the states whose results are kept, at most
         self.cost = Cost()
         self.progress: Callable[[str, int, int], None] | None = None

@@ -22,6 +22,7 @@ from ..registry import Entry
 from ..solvers.pool import Path
 from ..solvers.problems import Solution
 from ..statistics.base import Statistic
+from ..statistics.stretched import Stretched
 
 # columns of a ranking: of the picks up to each, on rows that were held out
 HELD_OUT = ("cumulative_gain", "standard_error")
@@ -41,7 +42,8 @@ class Scores:
     that do not vary over the rows in use: they are ranked as constant ones, and their value is
     min(0, the smallest other). `budget_path`: what was bought by a method without picks where
     features have costs. `joint`: by name, what groups score together. `columns` of the ranking by
-    name, (v,), NaN where they say nothing. `remarks`: what a reader must know, a sentence each."""
+    name, (v,), NaN where they say nothing. `remarks`: what a reader must know, a sentence each;
+    `stretched` features."""
 
     values: ndarray
     path: Path | None = None
@@ -53,6 +55,7 @@ class Scores:
     joint: dict[str, float] = field(default_factory=dict)
     columns: dict[str, ndarray] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    stretched: Stretched = field(default_factory=Stretched)
 
     @property
     def summary_details(self) -> dict[str, Any]:

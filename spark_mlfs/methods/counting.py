@@ -26,6 +26,7 @@ from ..statistics.contingency import Counts, TwoWay
 from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.links import label_pair_counts, pair_counts
+from ..statistics.stretched import Beside, commonest
 from ..statistics.targets import Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
 from .label_settings import LABEL_NOISE, LABEL_WEIGHTS, labels_of, refuse_with_labelsets
@@ -186,12 +187,28 @@ class Counting:
     def two_way(self) -> Counts:
         return self.engine.run(TwoWay(self.coding, self.target))[0]
 
+    @property
+    def _shows_stretched(self) -> bool:
+        """Whether counts show which features are stretched: in bins of equal width, of all rows."""
+        return self.coding.edges is None and self.target.has_everyone
+
     def statistic_of(self, reduction: Reduction) -> FeatureNumbers:
+        if self._shows_stretched:
+            reduction = Beside(reduction, commonest)
         return FeatureNumbers((TwoWay(self.coding, self.target),), reduction)
 
     def numbers(self, reduction: Reduction) -> ndarray:
         """Return (k, v) the numbers that `reduction` makes of the two-way counts."""
-        return self.engine.run(self.statistic_of(reduction))[0]
+        numbers = self.engine.run(self.statistic_of(reduction))[0]
+        if not self._shows_stretched:
+            return numbers
+        self.note_stretched(numbers[-2:])
+        return numbers[:-2]
+
+    def note_stretched(self, of_commonest: ndarray) -> None:
+        """Note stretched features by their `commonest` codes and the rows of these, (2, v)."""
+        engine = self.engine
+        engine.stretched.note_counts(engine.profile, self.coding.num_bins, of_commonest)
 
     @cached_property
     def relevance(self) -> ndarray:
@@ -228,7 +245,10 @@ class Counting:
         statistic = TwoWay(self.coding, self.target)
         if not self.engine.collects_whole_states(statistic):
             statistic = TwoWay(self.coding, Everything())
-        return self.engine.run(statistic)[0]
+        counts: Counts = self.engine.run(statistic)[0]
+        if self._shows_stretched:
+            self.note_stretched(commonest(counts))
+        return counts
 
     @cached_property
     def _commonest(self) -> ndarray:

@@ -20,11 +20,11 @@ from __future__ import annotations
 from ..engine.base import Engine
 from ..params import Values
 from ..solvers.scatter import floored_ratio
-from ..statistics.base import FeatureNumbers, Statistic
+from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments, label_moments
 from .base import Method, Scores
 from .fisher import LabelRatios
-from .scatter import Scatter
+from .scatter import Scatter, moment_numbers, run_moment_numbers
 
 
 class FStatistic(Method):
@@ -42,11 +42,11 @@ class FStatistic(Method):
         labels = engine.labels()
         if profile.q == 1:
             moments = label_moments(profile, labels, watched=profile.has_unknown)
-            return [FeatureNumbers((moments,), LabelRatios(labels.watch, None))]
-        return [FeatureNumbers((label_moments(profile, labels),), Scatter(1, profile.q))]
+            return [moment_numbers(moments, LabelRatios(labels.watch, None))]
+        return [moment_numbers(label_moments(profile, labels), Scatter(1, profile.q))]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        (numbers,) = engine.run(*self.needs(engine, p))
+        numbers = run_moment_numbers(engine, *self.needs(engine, p))
         profile = engine.profile
         if profile.q == 1:
             ratios, _ = numbers

@@ -36,7 +36,7 @@ from ..statistics.targets import Classes
 from .base import Method, Scores
 from .counting import known_labelsets
 from .label_settings import LABEL_WEIGHTS, label_weights, refuse_with_labelsets
-from .scatter import Scatter
+from .scatter import Scatter, moment_numbers, run_moment_numbers
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,12 @@ class Fisher(Method):
         if p["label_coding"] == "br":
             watched = profile.has_unknown or p["label_weights"] != "uniform"
             ratios = LabelRatios(labels.watch, label_weights(profile, p))
-            return [FeatureNumbers((label_moments(profile, labels, watched=watched),), ratios)]
+            return [moment_numbers(label_moments(profile, labels, watched=watched), ratios)]
         refuse_with_labelsets(p)
         if p["label_coding"] == "lp":
             return [LabelsetCounts()]
         scatter = Scatter(1, profile.q, about_all=True)
-        return [FeatureNumbers((label_moments(profile, labels),), scatter)]
+        return [moment_numbers(label_moments(profile, labels), scatter)]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         if p["label_coding"] == "lp":
@@ -132,7 +132,7 @@ class Fisher(Method):
             moments = GroupMoments(Classes(sets.hashes, sets.counts), thin(engine.profile))
             (scatter,) = engine.run(FeatureNumbers((moments,), Scatter()))
             return Scores.of_varying(floored_ratio(*scatter)[varying], varying, engine.num_features)
-        (numbers,) = engine.run(*self.needs(engine, p))
+        numbers = run_moment_numbers(engine, *self.needs(engine, p))
         if p["label_coding"] == "overlap":
             return Scores(floored_ratio(*numbers))
         scores, varies = numbers

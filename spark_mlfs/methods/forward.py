@@ -47,7 +47,7 @@ from ..solvers.ties import by_score
 from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.gram import FoldedLabels, FoldGrams, SingleFeatureObjective, unit_of_moments
-from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
+from ..statistics.moments import GroupMoments, KnownRows, known_range, provisional_centre, thin
 from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores, penalties_of
 from .counting import picking
 from .label_settings import LABEL_WEIGHTS, label_weights
@@ -97,6 +97,7 @@ class Forward(Method):
     ) -> Scores:
         (sums,) = engine.run(*self.needs(engine, p))
         _check_folds(sums)
+        note_stretched(engine, sums)
         label_factors = label_weights(engine.profile, p)
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)
@@ -187,6 +188,16 @@ class Forward(Method):
             details=details,
             columns=_columns(evidence, path, engine.num_features),
         )
+
+
+def note_stretched(engine: Engine, sums: FoldSums) -> None:
+    """Note stretched features, where the sums are of all."""
+    if sums.sum_x.shape[1] == engine.num_features:
+        n = sums.n.sum()
+        mean = sums.sum_x.sum(axis=0) / n
+        square = np.einsum("fjj->j", sums.xx) / n
+        centre = provisional_centre(engine.profile)
+        engine.stretched.note_moments(engine.profile, centre + mean, square - mean**2)
 
 
 def _check_folds(sums: FoldSums) -> None:

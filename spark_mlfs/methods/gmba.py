@@ -61,6 +61,7 @@ from ..statistics import neighbours
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetSums
 from ..statistics.neighbours import Geometry, Neighbourhood, Queries
+from ..statistics.stretched import mean_and_variance_of_groups
 from .base import Scores
 from .graphs import MOST_ANCHORS, NUM_ANCHORS, SIMILARITY, AnchoredMethod
 
@@ -189,6 +190,7 @@ class GMBA(AnchoredMethod):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((sets, moments),) = engine.run(*self.always)
+        engine.stretched.note_moments(engine.profile, *mean_and_variance_of_groups(moments))
         table = neighbours.labelset_table(sets, engine.profile.q, p["similarity"])
         geometry = neighbours.geometry_of(engine, moments, p["scaling"], sets)
         with one_thread():

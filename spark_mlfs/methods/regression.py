@@ -156,6 +156,9 @@ def labelled_view(
     if scale is not None:
         statistics = statistics.with_labels_times(scale)
     view = statistics.centred(scaling) if centred else statistics.uncentred(scaling)
+    mean = statistics.sum_x / statistics.n
+    variance = np.diag(statistics.xx) / statistics.n - mean**2
+    engine.stretched.note_moments(engine.profile, statistics.centre_x + mean, variance)
     if not len(view.varying):
         raise DataError(
             "no feature varies over the rows whose labels are all known; label more rows"

@@ -6,10 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..engine.base import Engine
 from ..kernels.sparse_counts import PairMoments
 from ..solvers.scatter import class_scatter, stored_scatter
-from ..statistics.base import Reduction
-from ..statistics.moments import Moments
+from ..statistics.base import FeatureNumbers, Reduction, Statistic
+from ..statistics.moments import GroupMoments, Moments
+from ..statistics.stretched import Beside, mean_and_variance
+
+
+def moment_numbers(moments: GroupMoments, reduction: Reduction) -> FeatureNumbers:
+    """Return the statistic of a reduction of moments, of which group 0 is all rows."""
+    return FeatureNumbers((moments,), Beside(reduction, mean_and_variance))
+
+
+def run_moment_numbers(engine: Engine, numbers: Statistic) -> np.ndarray:
+    """Return the numbers (k, v) of `moment_numbers`, and note which features are stretched."""
+    (result,) = engine.run(numbers)
+    engine.stretched.note_moments(engine.profile, *result[-2:])
+    reduced: np.ndarray = result[:-2]
+    return reduced
 
 
 @dataclass(frozen=True)

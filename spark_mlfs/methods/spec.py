@@ -29,6 +29,7 @@ from ..solvers import spec
 from ..statistics import neighbours
 from ..statistics.labelsets import LabelsetSums
 from ..statistics.moments import known_range
+from ..statistics.stretched import mean_and_variance_of_groups
 from .base import Method, Scores
 from .graphs import SIMILARITY
 
@@ -54,6 +55,7 @@ class SPEC(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((sets, m),) = engine.run(*self.always)
+        engine.stretched.note_moments(engine.profile, *mean_and_variance_of_groups(m))
         table = neighbours.labelset_table(sets, engine.profile.q, p["similarity"])
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)

@@ -4,6 +4,7 @@ They are warnings in Python, lines of the command, and a section of the report."
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -13,8 +14,10 @@ from numpy import ndarray
 from ..blocks.profile import Profile
 from ..errors import DataNotice
 from ..methods.base import Scores
+from ..statistics.stretched import Far, Stretched
 from .request import Request
 
+SHOWN = 3  # features of a notice
 ROUNDING = 2e-12  # of scores without unit: what is no more is 0
 WITHOUT_UNIT = ("uniform", "entropy", "size")  # weights of labels, by no number of the user's
 
@@ -26,9 +29,10 @@ def notices_of(
     ranking: pd.DataFrame,
     kept: pd.DataFrame,
     by_rule: bool,
+    names: Sequence[str],
 ) -> list[DataNotice]:
     """Return the notices of a ranking, of which a part is `kept`, `by_rule` or by number."""
-    texts = []
+    texts = [*_stretched(request, scores.stretched, names)]
     if not by_rule:
         texts.append(_scores_of_zero(request, scores, profile, ranking, kept))
     texts += scores.remarks
@@ -53,6 +57,38 @@ def stopped_early(subject: str, remedy: str) -> DataNotice:
     """Return the notice of a solver that stopped before it converged."""
     text = f"{subject} stopped before it converged, and more iterations may change the result"
     return _convergence_notice()(f"{text}: {remedy}")
+
+
+def _stretched(request: Request, stretched: Stretched, names: Sequence[str]) -> Iterator[str]:
+    """Yield the notice of features that one value stretches, by counts and by moments."""
+    if stretched.by_counts:
+        share = _percent(min(share for _, share in stretched.by_counts.values()))
+        far = _far(stretched.by_counts, names)
+        quantiles = "give binning='quantile', or " if "binning" in request.parameters else ""
+        yield (
+            f"{far} so far from the others that {share} % of the rows share one of "
+            f"{stretched.num_bins} bins: {quantiles}clip or recode it"
+        )
+    if stretched.by_moments:
+        share = _percent(min(share for _, share in stretched.by_moments.values()))
+        far = _far(stretched.by_moments, names)
+        yield (
+            f"{far} so far from the others that it has {share} % of the variance: clip or recode "
+            "it, or give ranks or logarithms"
+        )
+
+
+def _far(features: Mapping[int, Far], names: Sequence[str]) -> str:
+    """Return the beginning of the sentence on values far from the others."""
+    listed = [f"{names[f]!r} ({value:g})" for f, (value, _) in features.items()]
+    if len(listed) == 1:
+        return f"feature {listed[0]}: this value is"
+    further = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
+    return f"features {', '.join(listed[:SHOWN])}{further}: this value of each is"
+
+
+def _percent(share: float) -> str:
+    return f"{min(np.floor(1000 * share) / 10, 99.9):g}"
 
 
 def _scores_of_zero(

@@ -44,6 +44,7 @@ from ..solvers import gtests, knockoffs
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram
+from ..statistics.stretched import commonest
 from ..statistics.targets import Labels
 from .analyses import SideAnalysis
 from .knockoff_rule import knockoff_evidence
@@ -150,6 +151,8 @@ class Rule(SideAnalysis):
         logs = CountLogs(n, 8 * (q + 2))
         p_values = np.empty(engine.num_features)
         tested = exact = squares = thin = 0
+        if binning == "width":
+            counting.note_stretched(commonest(counting.two_way))
         for features, counts in counting.two_way.chunks(6):
             tests = gtests.label_tests(logs, counts, q, labels.unknown(counts))
             tested += int((~np.isnan(tests.p)).sum())

@@ -40,6 +40,7 @@ ABSENT_FEATURE = {
     "high": 0.0,
     "binary": True,
     "stored": 0,
+    "variety": 0,
 }  # facts of one that is 0
 
 
