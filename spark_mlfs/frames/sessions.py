@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import DataError, ParameterError
 from ..lazy import DataFrame, SparkSession
+from .clock import times_of_the_clock, with_columns, with_times
 from .frame import LocalFrame, LocalSession
 
 BATCH_BYTES = 4 << 20  # of an Arrow batch, about
@@ -55,7 +56,7 @@ def small_batches(
 
 
 @contextmanager
-def session_setting(spark: SparkSession, name: str, value: int) -> Iterator[None]:
+def session_setting(spark: SparkSession, name: str, value: int | str) -> Iterator[None]:
     """Give a session's setting a value meanwhile, where the platform lets it be set.
 
     Without, work is slower, not wrong. The setting before comes back when the last of several
@@ -125,8 +126,9 @@ def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
             "the columns of a pandas frame need texts as names: frame.columns = "
             "frame.columns.astype(str)"
         )
+    times = times_of_the_clock(data)
     try:
-        return spark.createDataFrame(data)
+        return with_times(spark.createDataFrame(with_columns(data, times)), times)
     except Exception as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise DataError(
