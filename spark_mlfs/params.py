@@ -8,8 +8,9 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
@@ -150,10 +151,13 @@ class Text:
 @dataclass(frozen=True)
 class Features:
     """A list of features: names, patterns of names such as ``title_*``, places from 0; a ranking
-    stands for its names."""
+    stands for its names.
+
+    A name that is no text, such as a date or a tuple of a MultiIndex, is taken as text. Whether a
+    whole number is a name or a place, the names of the data decide (`select.constraints`)."""
 
     def accept(self, value: Any) -> list[str | int]:
-        if isinstance(value, (str, Integral)):
+        if isinstance(value, (str, Integral, date)):
             value = [value]
         elif hasattr(value, "columns"):
             if "name" not in value.columns:
@@ -161,17 +165,26 @@ class Features:
             value = value["name"]
         elif isinstance(value, (Mapping, set, frozenset)):  # features have an order
             raise ValueError
-        return [self._feature(name) for name in value]
-
-    def _feature(self, name: Any) -> str | int:
-        if isinstance(name, str):
-            return str(name)
-        if isinstance(name, bool) or not isinstance(name, Integral) or name < 0:
-            raise ValueError
-        return int(name)
+        return [_feature(name) for name in value]
 
     def __str__(self) -> str:
         return "a list of names, patterns such as title_*, or places from 0"
+
+
+@dataclass(frozen=True)
+class LabelNames:
+    """A list of labels, in their order: texts, numbers, or whatever else names them."""
+
+    def accept(self, value: Any) -> list[Any]:
+        if isinstance(value, (str, Mapping, set, frozenset)):  # labels have an order
+            raise ValueError
+        names = list(value)
+        if not names or len({_name(name) for name in names}) < len(names):
+            raise ValueError
+        return names
+
+    def __str__(self) -> str:
+        return "a list of labels, each once"
 
 
 @dataclass(frozen=True)
@@ -179,10 +192,8 @@ class Groups:
     """Lists of features by the name of their group."""
 
     def accept(self, value: Any) -> dict[str, list[str | int]]:
-        if not _has_names(value):
-            raise ValueError
-        out = {name: Features().accept(members) for name, members in value.items()}
-        if not all(out.values()):
+        out = _by_name(value, Features().accept)
+        if not all(out.values()) or "" in out:
             raise ValueError
         return out
 
@@ -198,15 +209,13 @@ class Costs:
     element: Number = Number(0, above=True)
     free: bool = False
 
-    def accept(self, value: Any) -> dict[str, float] | list[float]:
+    def accept(self, value: Any) -> dict[str | int, float] | list[float]:
         if isinstance(value, str):
             raise ValueError
         if hasattr(value, "to_dict") and not hasattr(value, "columns"):  # a pandas series
             value = value.to_dict()
         if isinstance(value, Mapping):
-            if not all(isinstance(name, str) for name in value):
-                raise ValueError
-            return {name: self._cost(cost) for name, cost in value.items()}
+            return _by_name(value, self._cost, _feature)
         return [self._cost(cost) for cost in value]
 
     def _cost(self, value: Any) -> float:
@@ -241,9 +250,9 @@ class NumberList:
                 return value
             value = self._parsed(value)
         if isinstance(value, Mapping):
-            if not self.named or not value or not _has_names(value):
+            if not self.named or not value or "" in value:
                 raise ValueError
-            return {name: self._number(entry) for name, entry in value.items()}
+            return _by_name(value, self._number)
         out = [self._number(entry) for entry in value]
         if not out or len(out) != (self.length or len(out)):
             raise ValueError
@@ -293,8 +302,30 @@ def number(value: float) -> str:
     return str(int(value)) if is_whole else f"{value:g}"
 
 
-def _has_names(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(name, str) and name for name in value)
+def _name(value: Any) -> str:
+    """Return the name of a column or a group as text; `ValueError` for what can be none."""
+    if value is None or not isinstance(value, Hashable):
+        raise ValueError
+    return str(value)
+
+
+def _feature(value: Any) -> str | int:
+    """Return the name of a feature as text, or a whole number, which is a name or a place."""
+    if isinstance(value, bool):
+        raise ValueError
+    return int(value) if isinstance(value, Integral) else _name(value)
+
+
+def _by_name(
+    value: Any, accept: Callable[[Any], Any], name: Callable[[Any], Any] = _name
+) -> dict[Any, Any]:
+    """Return accepted values by name; `ValueError` where two names become one."""
+    if not isinstance(value, Mapping):
+        raise ValueError
+    out = {name(key): accept(entry) for key, entry in value.items()}
+    if len({str(key) for key in out}) < len(value):
+        raise ValueError
+    return out
 
 
 def _inside(value: float, low: float | None, high: float | None) -> float:

@@ -16,7 +16,7 @@ from ..blocks.dataset import Dataset
 from ..blocks.grades import SETTINGS, Grades
 from ..errors import ParameterError, in_python, spelled_by
 from ..frames.frame import MEMORY, default_memory
-from ..kernels.missing import MISSING
+from ..kernels.missing import MISSING_OF_SELECTORS
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text, by_name
 from ..select import Constraints, Cut, constraints, modes
@@ -35,6 +35,7 @@ _OURS = {
     "driver_bytes": "memory_bytes",
     "worker_bytes": "memory_bytes",
     "weight_col": "sample_weight",
+    "group_col": "row_groups",
 }
 _OURS |= {"on the driver": "in this process", "one worker process": "this process"}
 
@@ -66,7 +67,7 @@ CONSTRAINTS = constraints.PARAMETERS
 GRADING = SETTINGS
 # settings of `states.rank`
 ON_SUMS = (SCREEN, *CONSTRAINTS, *(p for p in SELECTION if p.name in modes.GENERAL), MEMORY)
-ON_ROWS = (*ON_SUMS, *GRADING, MISSING)  # and of `rank`
+ON_ROWS = (*ON_SUMS, *GRADING, MISSING_OF_SELECTORS)  # and of `rank`
 
 
 def request_of(
@@ -86,7 +87,7 @@ def request_of(
 
 @takes_settings(ON_ROWS)
 @spelled_by(in_arrays)
-def rank(
+def rank(  # noqa: PLR0913
     X: Any,
     Y: Any,
     method: str = DEFAULT_METHOD,
@@ -95,7 +96,9 @@ def rank(
     method_params: Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     row_ids: Any = None,
+    row_groups: Any = None,
     label_delimiter: str | None = None,
+    label_key: str | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
     """Rank the features of a table by a method and return the `k` best, without Spark.
@@ -137,15 +140,18 @@ def rank(
     row_ids : (n,) whole numbers or texts by which rows are known, as of the column ``id`` of files
         and Spark frames; None: the hash of a row's numbers. What is drawn at random, and folds, go
         by them: the same ids, the same ranking everywhere
+    row_groups : (n,) the group of each row, such as a patient or a day, which the folds of
+        `forward` and `auto` keep whole
     graded_labels : whether the labels are grades, numbers from 0 to 1 (`spark_mlfs.blocks.grades`);
         for methods of moments
     grade_range : what grades go from and to where that is not 0 and 1, such as [1, 5] of ratings
-    missing : "error", "mean", "zero" or "drop": what a missing value (NaN) in X becomes
+    missing : "error", "mean", "zero", "drop" or "keep": what a missing value (NaN) in X becomes
         (`spark_mlfs.kernels.missing`)
     label_cuts : for all other methods: a label is positive where its grade is at least the cut,
         [4]; several cuts: a label each
 
     label_delimiter : what stands between the tags of a row where Y is a text a row, "sport;news"
+    label_key : the field that is the tag where Y is a text of JSON objects a row, "name"
 
     Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or
     parameter, `BudgetError` where the memory does not suffice. For a Spark frame call an estimator:
@@ -163,6 +169,7 @@ def rank(
         ON_ROWS,
     )
     grades = grades_of(settings, request, sample_weight is not None)
+    pipeline.check_rows([request], False, False, row_groups is not None)
     rows, _ = pack_arrays(
         X,
         Y,
@@ -172,6 +179,8 @@ def rank(
         settings["missing"],
         request.takes_codes,
         ids=row_ids,
+        groups=row_groups,
+        label_key=label_key,
     )
     return kept_frame(selected(rows, request, settings["memory_bytes"]))
 

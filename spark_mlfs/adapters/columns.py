@@ -22,6 +22,12 @@ ROW_ID = Parameter(
     "row id, unique and stable; without one a row is known by the hash of its content",
 )
 
+GROUP = Parameter(
+    "group_col",
+    None,
+    Optional(COLUMN),
+    "group of each row, such as a patient or a day, which the folds of forward and auto keep whole",
+)
 WEIGHT = Parameter(
     "weight_col", None, Optional(COLUMN),
     "weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts "

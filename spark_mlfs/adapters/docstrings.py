@@ -18,6 +18,7 @@ from ..params import (
     Flag,
     Groups,
     Integer,
+    LabelNames,
     Number,
     NumberList,
     Optional,
@@ -38,6 +39,7 @@ _TYPES = {
     Features: "list[str | int]",
     Groups: "dict[str, list[str | int]]",
     Costs: "dict[str, float] | list[float]",
+    LabelNames: "Sequence[object]",
 }
 
 

@@ -8,10 +8,11 @@ from typing import Any, Literal
 import pandas as pd
 
 def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, method_params: Mapping[str, Any] | None = None,
-    sample_weight: Any = None, row_ids: Any = None, label_delimiter: str | None = None, screen: str | None = None,
-    include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None, penalties: Any = None,
-    budget: float | None = None, memory_bytes: int | None = None, graded_labels: bool = False, grade_range: Any = None,
-    label_cuts: Any = None, missing: Literal['error', 'mean', 'zero', 'drop'] = "error", **parameters: Any) -> pd.DataFrame:
+    sample_weight: Any = None, row_ids: Any = None, row_groups: Any = None, label_delimiter: str | None = None,
+    label_key: str | None = None, screen: str | None = None, include: Any = None, exclude: Any = None, groups: Any = None,
+    costs: Any = None, penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
+    graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pd.DataFrame:
     """Rank the features of a table by a method and return the `k` best, without Spark.
 
     A pandas frame of rank (from 1), index, name, score and relevance, best first. Of a greedy
@@ -51,15 +52,18 @@ def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, m
     row_ids : (n,) whole numbers or texts by which rows are known, as of the column ``id`` of files
         and Spark frames; None: the hash of a row's numbers. What is drawn at random, and folds, go
         by them: the same ids, the same ranking everywhere
+    row_groups : (n,) the group of each row, such as a patient or a day, which the folds of
+        `forward` and `auto` keep whole
     graded_labels : whether the labels are grades, numbers from 0 to 1 (`spark_mlfs.blocks.grades`);
         for methods of moments
     grade_range : what grades go from and to where that is not 0 and 1, such as [1, 5] of ratings
-    missing : "error", "mean", "zero" or "drop": what a missing value (NaN) in X becomes
+    missing : "error", "mean", "zero", "drop" or "keep": what a missing value (NaN) in X becomes
         (`spark_mlfs.kernels.missing`)
     label_cuts : for all other methods: a label is positive where its grade is at least the cut,
         [4]; several cuts: a label each
 
     label_delimiter : what stands between the tags of a row where Y is a text a row, "sport;news"
+    label_key : the field that is the tag where Y is a text of JSON objects a row, "name"
 
     Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or
     parameter, `BudgetError` where the memory does not suffice. For a Spark frame call an estimator:

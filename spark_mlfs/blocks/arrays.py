@@ -5,6 +5,8 @@ and row ids."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,15 @@ from ..errors import DataError
 from ..kernels import xxhash
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix, with_values
-from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
+from ..kernels.missing import KEEP, MISSING_OF_SELECTORS, fill_of_rows, fill_values, filled
 from .block import Block
 from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
+from .groups import Placed
 from .identity import profiled
+from .label_cells import absent, cells_of
 from .table_labels import Labelled, labels_of
-from .tables import aligned, features_of, kind_of, narrowest, numbers, wrong_value
+from .tables import aligned_rows, features_of, kind_of, narrowest, numbers, wrong_value
 from .weights import fixed, wrong_weight
 
 
@@ -35,17 +39,25 @@ def pack_arrays(  # noqa: PLR0913
     codes: bool = False,
     partial_rows: bool = False,
     ids: Any = None,
+    classes: Sequence[Any] | None = None,
+    groups: Any = None,
+    label_key: str | None = None,
 ) -> tuple[InMemoryDataset, Labelled]:
     """Return the rows of X (n, d) as one profiled block, and the labels as they were read.
 
     Rows have their `ids`, or else hashes of their content. `missing` decides what becomes of NaN in
     X (`kernels.missing`), `codes` whether categories stay one feature (`categories`);
-    `partial_rows`: they are some of the rows that are ranked. `DataError` for what is wrong with
-    them."""
-    Y = aligned(Y, X, "Y")
-    weights = aligned(weights, X, "sample_weight")
-    ids = aligned(ids, X, "row_ids")
-    missing = MISSING.accept(missing)
+    `partial_rows`: they are some of the rows that are ranked; `classes`: the labels that there are,
+    `label_key`: the field of objects that is the tag (`labels_of`); `groups`: of rows, which folds
+    keep whole. `DataError` for what is wrong with them."""
+    X, Y, weights, ids, groups = aligned_rows(
+        X=X,
+        Y=Y,
+        sample_weight=weights,
+        row_ids=ids,
+        groups=groups,
+    ).values()
+    missing = MISSING_OF_SELECTORS.accept(missing)
     categories = Categories(missing, codes)
     x, names = features_of(X, categories)
     wrong_value(x, names, missing != "error")
@@ -56,10 +68,17 @@ def pack_arrays(  # noqa: PLR0913
         Y = _rows_at(Y, complete, before)
         weights = _rows_at(weights, complete, before)
         ids = _rows_at(ids, complete, before)
-    fitted = fill_of_rows(x, missing)
+        groups = _rows_at(groups, complete, before)
+    fitted = fill_of_rows(x, "mean" if missing == KEEP else missing)
     if missing != "error":
         x = narrowest(filled(x, fill_values(fitted, x.shape[1])))
-    labels = labels_of(Y, grades, delimiter)
+    labels = labels_of(
+        Y,
+        grades,
+        delimiter,
+        classes,
+        key=label_key,
+    )
     n, d = x.shape
     if labels.rows != n:
         raise DataError(
@@ -69,11 +88,14 @@ def pack_arrays(  # noqa: PLR0913
     row_ids = np.zeros(n, np.int64) if ids is None else ids_of(ids, n)
     block = Block(x, row_ids, **labels.fields)
     if weights is not None:
-        block.weights = weights_of(weights, n)
+        block.weights = fixed(weights_of(weights, n))
         if not block.weights.any():
             raise DataError(
                 "the weights in sample_weight are all zero; give some rows a weight above 0"
             )
+    if groups is not None:
+        keys = groups_of(groups, n)
+        block.groups = Placed.of(*np.unique(keys, return_counts=True))(keys)
     block, profile = profiled(block.of_some_weight(), len(labels.names), named=ids is not None)
     profile.named_ids = ids is not None
     profile.partitions = 1
@@ -86,6 +108,7 @@ def pack_arrays(  # noqa: PLR0913
         names is not None,
         blocks=[block],
         fitted=fitted,
+        grouped=groups is not None,
     )
     if categories.values or categories.dates:
         rows.categories = categories
@@ -119,29 +142,45 @@ def _rows_at(values: Any, rows: ndarray, count: int) -> Any:
     return values.tocsr()[rows] if sp.issparse(values) else values[rows]
 
 
-def ids_of(ids: Any, rows: int) -> ndarray:
+def groups_of(groups: Any, rows: int) -> ndarray:
+    """Return (n,) int64 the group of each row, by `ids_of`; what is no number and no text as text.
+
+    `DataError` where a row has none."""
+    column = cells_of(groups)
+    values = np.asarray(groups).tolist() if column is None else column
+    for row, value in enumerate(values):
+        if absent(value):
+            raise DataError(
+                f"row {row} has no group (groups holds {value}); give it one, or drop it"
+            )
+    if not all(isinstance(value, Integral) and not isinstance(value, bool) for value in values):
+        values = [str(value) for value in values]
+    return ids_of(values, rows, "groups")
+
+
+def ids_of(ids: Any, rows: int, name: str = "row_ids") -> ndarray:
     """Return (n,) int64 ids: whole numbers, or the hashes of texts by which the readers know them.
 
-    The hashes are those of `kernels.xxhash`."""
+    The hashes are those of `kernels.xxhash`; errors call the ids `name`."""
     ids = ids.tolist() if isinstance(ids, np.ma.MaskedArray) else ids  # what is masked is None
     # a list may mix numbers, texts and NaN
     values = np.asarray(ids) if hasattr(ids, "dtype") else np.array(ids, object)
     if values.shape != (rows,):
         raise DataError(
-            f"row_ids has shape {values.shape}, X has {rows} samples; give every row one id"
+            f"{name} has shape {values.shape}, X has {rows} samples; give every row one id"
         )
     texts = values.tolist() if values.dtype.kind not in "iu" else []
     integers = all(type(number) is int or isinstance(number, np.integer) for number in texts)
     if values.dtype.kind in "iuO" and integers:
         if rows and not -(1 << 63) <= values.min() <= values.max() < 1 << 63:
             raise DataError(
-                "row_ids holds whole numbers beyond 64 bits with a sign; give smaller ones, or "
+                f"{name} holds whole numbers beyond 64 bits with a sign; give smaller ones, or "
                 "texts"
             )
         return values.astype(np.int64)
     if not all(isinstance(text, str) for text in texts):
         raise DataError(
-            "row_ids holds other things than whole numbers, or than texts; give every row one of "
+            f"{name} holds other things than whole numbers, or than texts; give every row one of "
             "either kind"
         )
     content = [text.encode(errors="surrogatepass") for text in texts]
@@ -153,10 +192,12 @@ def ids_of(ids: Any, rows: int) -> ndarray:
 
 
 def weights_of(weights: Any, rows: int) -> ndarray:
-    """Return (n,) float64 fixed-point weights; `DataError` names the first that cannot be used.
+    """Return (n,) float64 weights; `DataError` names the first that cannot be used.
 
     One number is that of every row."""
-    if kind_of(weights) or hasattr(weights, "to_numpy"):
+    if hasattr(weights, "to_pylist"):  # of Arrow, with nulls
+        weights = weights.to_pylist()
+    elif kind_of(weights) or hasattr(weights, "to_numpy"):
         weights = weights.to_numpy()
     w = numbers(weights, "sample_weight")
     w = np.full(rows, float(w)) if w.ndim == 0 else w
@@ -167,4 +208,4 @@ def weights_of(weights: Any, rows: int) -> ndarray:
     wrong = wrong_weight(w)
     if wrong is not None:
         raise DataError(f"row {wrong[1]} of sample_weight: {wrong[0]}")
-    return fixed(w)
+    return w

@@ -35,7 +35,7 @@ def labelset_hashes(indices: ndarray, indptr: ndarray, grades: ndarray | None = 
 
 class LabelledRows:
     """Attributes of rows that raw and coded blocks share: CSR lists of positive and unknown labels,
-    weights."""
+    weights, groups (`blocks.groups`)."""
 
     n: int
     label_indptr: ndarray
@@ -44,6 +44,7 @@ class LabelledRows:
     unknown_indices: ndarray | None
     unlabelled: ndarray | None
     weights: ndarray | None
+    groups: ndarray | None
     grades: ndarray | None
 
     def masses(self, profile: Any) -> ndarray | None:
@@ -209,6 +210,7 @@ ROW_ATTRIBUTES = {
     "unknown_indices": RowAttribute("ui", "unknown_indptr"),
     MARKS: RowAttribute("ul"),
     "weights": RowAttribute("w"),
+    "groups": RowAttribute("rg"),
     "grades": RowAttribute("g", "label_indptr", ONE),
 }
 
@@ -226,6 +228,7 @@ class Block(LabelledRows):
     unknown_indices: ndarray | None = None
     unlabelled: ndarray | None = None
     weights: ndarray | None = None
+    groups: ndarray | None = None
     grades: ndarray | None = None
 
     @staticmethod

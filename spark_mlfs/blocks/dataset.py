@@ -42,6 +42,7 @@ class Dataset(Releasable):
     named: bool = False
     jobs: int = 0
     categories: Categories | None = None  # what columns were made of, where some were no numbers
+    grouped: bool = False  # whether rows have groups (`blocks.groups`)
 
     def engine(self, budgets: Any) -> Any:
         """Return the engine of the data themselves, None where they are rows.

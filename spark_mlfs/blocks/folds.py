@@ -3,6 +3,7 @@ NumPy."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -11,20 +12,25 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, DataNotice, ParameterError
 from ..kernels.hashing import GROUPS, group_of, mix, uniform
 from ..lazy import cached_property
 from .block import Block
+from .groups import folds_of_groups
 from .identity import feature_keys
 from .profile import Profile
 from .table_labels import labels_of
+
+UNEVEN = 0.25  # part of a fold's share that it may lack, or have above it, without a notice
 
 
 def fold_of(block: Block, folds: int, profile: Profile) -> ndarray:
     """Return (n,) the fold of each row of a block as it was packed.
 
-    It is by the hash of the row's id, or without ids by that of its features: equal rows share a
-    fold, whatever they weigh."""
+    It is by the group of rows, where there are some; else by the hash of the row's id, or without
+    ids by that of its features: equal rows share a fold, whatever they weigh."""
+    if block.groups is not None:
+        return folds_of_groups(block.groups, folds)
     return group_of(feature_keys(block, profile)) * folds // GROUPS
 
 
@@ -59,14 +65,16 @@ class Hashed:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Folds by list: of `ids` (n,), ascending, the `folds` (n,)."""
+    """Folds by list: of `ids` (n,), ascending, the `folds` (n,); `grouped`: of groups of rows."""
 
     ids: ndarray
     folds: ndarray
+    grouped: bool = False
 
     def of(self, rows: Block | SimpleNamespace) -> ndarray:
-        positions = np.minimum(np.searchsorted(self.ids, rows.ids), len(self.ids) - 1)
-        unknown = self.ids[positions] != rows.ids
+        keys: Any = rows.groups if self.grouped else rows.ids
+        positions = np.minimum(np.searchsorted(self.ids, keys), len(self.ids) - 1)
+        unknown = self.ids[positions] != keys
         if unknown.any():
             raise DataError(
                 f"row {rows.ids[unknown][0]} was not among the rows the folds were made of; make "
@@ -206,6 +214,91 @@ def stratify(
         if known < 0:
             deal(row, lacking_rows)
     return Listed(unique, np.array(fold, np.int16)[np.argsort(order)])
+
+
+def stratify_groups(
+    groups: ndarray,
+    weight: ndarray,
+    counts: sp.csr_matrix,
+    shares: tuple[float, ...],
+    seed: int,
+) -> Listed:
+    """Divide rows into folds of the given shares that keep `groups` (m,) whole.
+
+    Groups have `weight` (m,) rows and `counts` (m, q) rows of each label. The largest first, those
+    of about one size in the order of their hash, each goes to the fold f where it lessens most, or
+    adds least to,
+
+        (n_f/n − s_f)² + mean_l (n_fl/n_l − s_f)²,
+
+    n_f the rows that a fold of share s_f has, n_fl those of label l; so they go once more, when all
+    have a fold. Of equals it is the first in an order by the hash. A `DataNotice` says where the
+    folds are uneven; raises `DataError` where there are fewer groups than folds."""
+    if len(groups) < len(shares):
+        raise DataError(
+            f"{len(groups)} groups of rows make no {len(shares)} parts that keep them whole: give "
+            "fewer folds, or smaller groups"
+        )
+    hashes = mix(groups, seed)
+    largest_first = np.lexsort((hashes, -np.floor(np.log2(weight))))
+    columns = sp.hstack([sp.csr_matrix(weight[:, None]), counts], format="csr", dtype=np.float64)
+    totals = np.asarray(columns.sum(axis=0)).ravel()
+    importance = np.full(len(totals), 1 / max(1, int((totals[1:] > 0).sum())))
+    importance[0] = 1.0
+    importance /= np.maximum(totals, 1) ** 2
+    target = np.outer(shares, totals)
+    lacking = target.copy()  # rows, and rows of each label, by fold
+    folds = np.full(len(groups), -1)
+    for _ in range(2):
+        for group in largest_first:
+            part = slice(columns.indptr[group], columns.indptr[group + 1])
+            places = columns.indices[part]
+            rows = columns.data[part]
+            if folds[group] >= 0:
+                lacking[folds[group], places] += rows
+            gain = (rows * (2 * lacking[:, places] - rows) * importance[places]).sum(axis=1)
+            turn = np.roll(np.arange(len(shares)), int(hashes[group] % np.uint64(len(shares))))
+            folds[group] = turn[gain[turn].round(12).argmax()]
+            lacking[folds[group], places] -= rows
+    _notice_uneven(folds, weight, counts, shares)
+    ascending = np.argsort(groups)
+    return Listed(groups[ascending], folds[ascending].astype(np.int16))
+
+
+def groups_with_counts(
+    groups: ndarray, labels: sp.csr_matrix
+) -> tuple[ndarray, ndarray, sp.csr_matrix]:
+    """Return groups (m,), their rows, and rows of each label (m, q), of each row's (n,) group."""
+    unique, group_of_row, weight = np.unique(groups, return_inverse=True, return_counts=True)
+    n = len(groups)
+    members = sp.csr_matrix((np.ones(n, np.int64), (group_of_row, np.arange(n))))
+    return unique, weight, sp.csr_matrix(members @ labels)
+
+
+def _notice_uneven(
+    folds: ndarray,
+    weight: ndarray,
+    counts: sp.csr_matrix,
+    shares: tuple[float, ...],
+) -> None:
+    """Say where whole groups make uneven folds, or leave labels out of some."""
+    reasons = []
+    part = np.bincount(folds, weight, minlength=len(shares)) / weight.sum()
+    deviation = np.abs(part / np.asarray(shares) - 1)
+    if deviation.max() > UNEVEN:
+        fold = int(deviation.argmax())
+        largest = weight.max() / weight.sum()
+        reasons.append(
+            f"one has {100 * part[fold]:.3g} % of the rows in the place of "
+            f"{100 * shares[fold]:.3g} % (the largest group has {100 * largest:.3g} %)"
+        )
+    groups_of_labels = np.bincount(sp.csr_matrix(counts).indices, minlength=counts.shape[1])
+    rare = int(((groups_of_labels > 0) & (groups_of_labels < len(shares))).sum())
+    if rare:
+        reasons.append(f"{rare} labels stand in fewer groups than there are folds, which some lack")
+    if reasons:
+        message = f"folds that keep groups of rows whole are uneven: {'; '.join(reasons)}"
+        warnings.warn(DataNotice(message), stacklevel=4)
 
 
 def even(ids: ndarray, shares: tuple[float, ...], seed: int) -> Listed:

@@ -11,7 +11,8 @@ label counts, and the first thing that is wrong with them."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
@@ -31,6 +32,7 @@ from .block import Block, WrongRow, concatenate, join
 from .codec import Buffer, binary_array, encoded_cells
 from .dataset import Dataset, InMemoryDataset, check_and_name, note_categories
 from .grades import Grades
+from .groups import MOST_PLACED, Placed
 from .identity import profiled
 from .labels import LabelSource, label_source, read_features, read_labels
 from .profile import Profile
@@ -44,12 +46,13 @@ WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driv
 TRIES = 3  # of a job that is given up as `at_once` says
 GIVEN_UP = "cannot rollback"  # in Spark's words
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
-Columns = tuple[str, str, str | None, str | None]  # of features, labels, ids and weights
+CELLS = ("x", "y", "i", "w", "g")  # of features, labels, ids, weights, groups
+Columns = tuple[str | None, ...]  # of a frame, for each of these
 
 
 @dataclass(frozen=True)
 class Pack:
-    """Arrow batches of (x, y[, id where named][, weight]) to blocks.
+    """Arrow batches of `CELLS`, of x, y and what there is of the others, to blocks.
 
     Blocks are numbered within the partition; its profile comes last."""
 
@@ -57,6 +60,7 @@ class Pack:
     vectors: bool
     named: bool = True  # whether ids name rows to a person; else a row is known by its place
     weighted: bool = False
+    placed: Placed | None = None  # the groups of rows, where they have some
     # bytes up to which batches are joined
     enough: int = field(default_factory=lambda: ENOUGH_BYTES)
 
@@ -122,14 +126,28 @@ class Pack:
             raise WrongRow(f"its feature vector has size {x.shape[1]} where others have {width}", 0)
         weights = None
         if self.weighted:
-            column = batch.column(batch.num_columns - 1)
+            column = batch.column("w")
             weights = column.to_numpy(zero_copy_only=False)
             wrong = wrong_weight(weights, column.is_null().to_numpy(zero_copy_only=False))
             if wrong is not None:
                 raise WrongRow(*wrong)
             weights = fixed(weights)
+        groups = None
+        if self.placed is not None:
+            column = batch.column("g")
+            if column.null_count:
+                row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+                raise WrongRow("its group is null; give it one, or drop the row", row)
+            groups = self.placed(column.to_numpy())
         fields, labels = read_labels(batch.column(1), self.source)
-        return Block(x, ids, **fields, weights=weights).of_some_weight(), labels
+        block = Block(
+            x,
+            ids,
+            **fields,
+            weights=weights,
+            groups=groups,
+        )
+        return block.of_some_weight(), labels
 
     def _row(self, ids: np.ndarray, before: int, row: int) -> list[int]:
         """Return the name of a row in messages: its id, or its partition and its place there.
@@ -239,17 +257,20 @@ def pack(  # noqa: PLR0913
     weight: str | None = None,
     grades: Grades | None = None,
     *,
+    groups: str | None = None,
     partial_rows: bool = False,
     counted: bool = False,
 ) -> Packed:
     """Pack and profile `frame` in one job, or in this process where its rows are here.
 
     One more job for tags whose column does not name them, and for undecided ``array<int>``.
-    `weight` names the column of weights (`blocks.weights`), `grades`: see `blocks.grades`;
+    `weight` names the column of weights (`blocks.weights`), `groups` that of groups of rows, which
+    takes a job more (`blocks.groups`); `grades`: see `blocks.grades`;
     `partial_rows`: see `check_and_name`; `counted`: see `note_categories`.
     Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its
     id, or "row 17 of part 3")."""
-    for column in filter(None, (features, labels, row_id, weight)):
+    columns = (features, labels, row_id, weight, groups)
+    for column in filter(None, columns):
         check_column(frame, column)
     kinds = kinds_of(frame)
     if weight is not None and not kinds[weight].numeric:
@@ -257,14 +278,22 @@ def pack(  # noqa: PLR0913
     original = frame  # with the reader's messages and metadata
     frame = packed_from(original) or original
     source, label_kind = label_source(frame, labels, labels_form, grades)
-    packer = Pack(source, are_vectors(frame, features), row_id is not None, weight is not None)
+    packer = Pack(
+        source,
+        are_vectors(frame, features),
+        row_id is not None,
+        weight is not None,
+        None if groups is None else _placed(frame, groups),
+    )
     work = _pack_here if isinstance(frame, LocalFrame) else _pack_there
     with files_read(original).unchanged():
-        packed: Any = work(frame, packer, (features, labels, row_id, weight), label_kind)
+        packed: Any = work(frame, packer, columns, label_kind)
     profile = packed.profile
     names = attribute_names(original, features)
     profile.named_ids = packer.named
     packed.named = names is not None
+    packed.grouped = groups is not None
+    packed.jobs += packed.grouped and not isinstance(packed, InMemoryDataset)
     packed.feature_names = names or []
     packed.label_names = _label_names(source, labels, profile)
     if isinstance(packed, InMemoryDataset):
@@ -310,9 +339,10 @@ def _pack_there(
     label_kind: str | None,
 ) -> Packed:
     """Return the rows of a frame of Spark's as persisted blocks."""
-    features, _, row_id, weight = named
+    features, _, row_id, weight, groups = named
+    assert features is not None
     kinds = kinds_of(frame)
-    rows = picked(frame, {key: name for key, name in zip("xyiw", named, strict=True) if name})
+    rows = picked(frame, {key: name for key, name in zip(CELLS, named, strict=True) if name})
     x = F.col("x")
     if not packer.vectors:
         from ..read.columns import exact
@@ -331,6 +361,8 @@ def _pack_there(
         origin = (rows, "i", identity)
     if weight is not None:
         columns.append(F.col("w").cast("double").alias("w"))
+    if groups is not None:
+        columns.append(_group_keys(kinds[groups].integer).alias("g"))
     blocks = rows.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
     with small_batches(frame.sparkSession), worker_errors():
         persisted = persist(blocks)  # which may evaluate a small local table
@@ -354,7 +386,9 @@ def _pack_here(
     blocks: list[Block] = []
     waiting: list[Block] = []
     profile = Profile()
-    columns = [column for column in named if column is not None]
+    columns = {
+        cell: column for cell, column in zip(CELLS, named, strict=True) if column is not None
+    }
     work = partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)
     for blocks_of_part, part in frame.map_parts(work):
         for block in blocks_of_part:
@@ -371,27 +405,74 @@ def _pack_here(
 def _blocks_here(
     batches: Batches,
     packer: Pack,
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     label_kind: str | None,
 ) -> tuple[list[Block], Profile]:
-    """Return the rows of a part and their profile, as `Pack` makes them of a partition."""
+    """Return the rows of a part and their profile, as `Pack` makes them of a partition.
+
+    `columns` of the frame by the `CELLS` that they are."""
 
     def cast(batch: pa.RecordBatch) -> pa.RecordBatch:
-        cells = batch.select(columns).columns
+        cells = {cell: batch.column(column) for cell, column in columns.items()}
         if label_kind is not None:
             entry = pa.float64() if "double" in label_kind else pa.int64()
-            cells[1] = cells[1].cast(pa.list_(entry))
-        if packer.named and not pa.types.is_integer(cells[2].type):
-            cells[2] = pa.array(ids_of(cells[2].to_pylist(), batch.num_rows))
+            cells["y"] = cells["y"].cast(pa.list_(entry))
+        if packer.named and not pa.types.is_integer(cells["i"].type):
+            cells["i"] = pa.array(ids_of(cells["i"].to_pylist(), batch.num_rows))
         if packer.weighted:
-            cells[-1] = cells[-1].cast(pa.float64())
-        return pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))
+            cells["w"] = cells["w"].cast(pa.float64())
+        if packer.placed is not None:
+            cells["g"] = _keys_of_cells(cells["g"])
+        return pa.RecordBatch.from_pydict(cells)
 
     total = Profile()
     blocks: list[Block] = []
     for block, total in packer.read(map(cast, batches)):  # noqa: B007
         blocks += [block] if block.n else []
     return blocks, total
+
+
+def _placed(frame: DataFrame, groups: str) -> Placed:
+    """Return the places of the groups in a column; one job."""
+    if isinstance(frame, LocalFrame):
+        counts: Counter[int] = Counter()
+        for part in frame.select(groups).map_parts(_counted_keys):
+            counts.update(part)
+        rows = list(counts.items())
+    else:
+        rows_of_groups = picked(frame, {"g": groups})
+        keys = rows_of_groups.select(_group_keys(kinds_of(frame)[groups].integer).alias("g"))
+        with worker_errors():
+            counted = keys.where("g is not null").groupBy("g").count().limit(MOST_PLACED + 1)
+            rows = [tuple(row) for row in counted.collect()]
+    if len(rows) > MOST_PLACED:
+        return Placed.by_hash()
+    table = np.array(rows, np.int64).reshape(-1, 2)
+    return Placed.of(table[:, 0], table[:, 1])
+
+
+def _counted_keys(batches: Batches) -> Counter[int]:
+    """Return how many rows of a part each group has."""
+    return Counter(
+        key for batch in batches for key in _keys_of_cells(batch.column(0)).drop_null().to_pylist()
+    )
+
+
+def _group_keys(integer: bool) -> Column:
+    """Return the numbers by which the groups of column g are known, null where there is none."""
+    column = F.col("g")
+    if integer:
+        return column.cast("bigint")
+    return F.when(column.isNotNull(), F.xxhash64(column.cast("string")))
+
+
+def _keys_of_cells(cells: pa.Array) -> pa.Array:
+    """Return the numbers by which the groups of some rows are known."""
+    if pa.types.is_integer(cells.type):
+        return cells.cast(pa.int64())
+    texts = cells.cast(pa.string())
+    absent = texts.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(ids_of(texts.fill_null("").to_pylist(), len(cells)), mask=absent)
 
 
 def check_column(frame: DataFrame, column: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,85 +16,125 @@ from ..errors import DataError, DataNotice, shown
 from ..kernels.matrix import Matrix
 from .block import Attributes, label_lists, wrong_entry
 from .grades import Grades
+from .label_cells import absent, are_tags, cells_of, parted, tag_labels, tags_of_texts
 from .tables import (
     SPARK_FIRST,
+    array_of,
     check_indices,
     check_real,
+    column_names,
     kind_of,
     numbers,
     numbers_of_frame,
+    places_of,
     unmasked,
     without_zeros,
 )
 
-COLLECTIONS = (list, tuple, set, frozenset, ndarray)
-
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labels of rows: the `fields` of a `Block`, the `names` of the labels, `classes` where Y gave
-    one class a row."""
+    """Labels of rows.
+
+    The `fields` of a `Block`; the `values` that name the labels, as they came; `classes` where Y
+    gave one class a row; `tagged` where it gave tags; `by_place` where it was a matrix whose
+    columns have no names."""
 
     fields: Attributes
-    names: list[str]
+    values: list[Any]
     classes: ndarray | None = None
+    tagged: bool = False
+    by_place: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return [str(value) for value in self.values]
 
     @property
     def rows(self) -> int:
         return len(self.fields["label_indptr"]) - 1
 
 
-def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None) -> Labelled:  # noqa: C901
+def labels_of(
+    Y: Any,
+    grades: Grades | None = None,
+    delimiter: str | None = None,
+    classes: Sequence[Any] | None = None,
+    partial: bool = False,
+    key: str | None = None,
+) -> Labelled:
     """Return the labels of Y in any of its forms.
 
     An indicator matrix (1 positive, 0 negative, NaN or None unknown), one class a row (each a
     label) or a list of tags (None: unknown), which a `delimiter` parts of texts; with `grades` a
-    matrix of numbers, or one label's (n,)."""
+    matrix of numbers, or one label's (n,). `classes` are the labels that there are, in their order;
+    `partial`: there may be no tag, or one class; `key`: the field of objects, in texts, that is the
+    tag."""
     if Y is None:
         raise DataError(
             "the labels are missing: this requires y to be passed, but the target y is None"
         )
-    kind = kind_of(Y)
-    if kind == "pyspark":
+    if kind_of(Y) == "pyspark":
         raise DataError(f"Y {SPARK_FIRST}")
-    names = [str(name) for name in Y.columns] if kind else None
     Y = unmasked(Y)
-    if kind and len(Y.columns) == 1 and grades is None:
-        cells = (Y.iloc[:, 0] if kind == "pandas" else Y.to_series()).to_list()
-        if any(isinstance(cell, (str, *COLLECTIONS)) for cell in cells):  # classes or tags
-            Y = cells
-            kind = ""
-            names = None
-    if not kind and hasattr(Y, "to_list"):  # a pandas or Polars series
-        Y = Y.to_list()
-    if delimiter is not None:
-        if kind or sp.issparse(Y):
-            raise DataError(
-                "label_delimiter parts a text a row into tags, and Y is a matrix; leave it out"
-            )
-        Y = [_parted(cell, delimiter) if isinstance(cell, str) else cell for cell in Y]
-    if are_tags(Y):
+    cells = _cells(Y, delimiter, key)
+    all_unknown = partial and cells is not None and all(map(absent, cells))
+    if cells is not None and (all_unknown or are_tags(cells, isinstance(Y, list | tuple))):
         if grades is not None:
             raise DataError(
                 "Y holds lists of tags, which have no grades: give a matrix of numbers, or leave "
                 "graded_labels out"
             )
-        return _tags(Y)
-    matrix = _indicators(Y) if grades is None or sp.issparse(Y) else _matrix_of_grades(Y)
-    if grades is None and not sp.issparse(matrix):
+        return Labelled(*tag_labels(cells, classes, partial), tagged=True)
+    if grades is not None and not sp.issparse(Y):
+        return _labels_of_matrix(_matrix_of_grades(Y), Y, grades, classes)
+    if cells is not None:
+        texts = [isinstance(cell, str) for cell in cells]
+        Y = objects(cells) if any(texts) and not all(texts) else cells  # NumPy would make texts
+    matrix = _indicators(Y)
+    if not sp.issparse(matrix):
         indicator = matrix.dtype.kind in "biuf" and wrong_entry(matrix, None) is None
         if matrix.ndim == 1 or (matrix.shape[1] == 1 and not indicator):
-            return _classes(matrix.reshape(-1))
-    return _labels_of_matrix(matrix, grades, names)
+            return _classes(matrix.reshape(-1), classes, partial)
+    return _labels_of_matrix(matrix, Y, grades, classes)
 
 
-def _labels_of_matrix(matrix: Matrix, grades: Grades | None, names: list[str] | None) -> Labelled:
-    n, q = matrix.shape
+def _cells(Y: Any, delimiter: str | None, key: str | None) -> list[Any] | None:
+    """Return labels that are a column as cells, those of texts of several tags as lists."""
+    cells = cells_of(Y)
+    has_texts = cells is not None and any(isinstance(cell, str) for cell in cells)
+    if delimiter is not None and cells is None:
+        raise DataError(
+            "label_delimiter parts a text a row into tags, and Y is a matrix; leave it out"
+        )
+    return tags_of_texts(cells, delimiter, key) if cells is not None and has_texts else cells
+
+
+def _labels_of_matrix(
+    matrix: Matrix,
+    Y: Any,
+    grades: Grades | None,
+    classes: Sequence[Any] | None,
+) -> Labelled:
+    """Return the labels of a matrix, named as the columns of Y, or in the order of `classes`."""
+    q = matrix.shape[1]
     if not q:
         raise DataError("Y has no labels (0 columns); give at least one")
-    rows, labels, values = _entries(matrix, grades)
+    values = list(Y.columns) if kind_of(Y) else None
+    by_place = column_names(Y) is None
+    if classes is not None:
+        if by_place and len(classes) != q:
+            raise DataError(f"there are {len(classes)} classes, and Y has {q} columns")
+        if not by_place:
+            ordered = [str(value) for value in classes]
+            columns = [str(column) for column in values or ()]
+            matrix = matrix[:, places_of(ordered, columns, "classes", "Y")]
+        values = list(classes)
+    n = matrix.shape[0]
+    names = None if values is None else [str(value) for value in values]
+    rows, labels, entries = _entries(matrix, grades)
     wrong = wrong_entry(
-        values, grades, "unknown (NaN), or give lists of tags, or grades with graded_labels=True"
+        entries, grades, "unknown (NaN), or give lists of tags, or grades with graded_labels=True"
     )
     if wrong is not None:
         position, problem = wrong
@@ -102,19 +143,18 @@ def _labels_of_matrix(matrix: Matrix, grades: Grades | None, names: list[str] | 
             f"row {rows[position]} of Y: label {repr(names[label]) if names else label} is "
             f"{problem}"
         )
-    names = names or [f"y{j}" for j in range(q)]
+    if values is None:
+        values = [f"y{j}" for j in range(q)]
     if grades is not None:
-        names = grades.names(names)
-    return Labelled(
-        label_lists(
-            n,
-            rows,
-            labels,
-            values,
-            grades,
-        ),
-        names,
+        values = grades.names([str(value) for value in values])
+    fields = label_lists(
+        n,
+        rows,
+        labels,
+        entries,
+        grades,
     )
+    return Labelled(fields, values, by_place=by_place)
 
 
 def _entries(matrix: Matrix, grades: Grades | None) -> tuple[ndarray, ndarray, ndarray]:
@@ -139,56 +179,6 @@ def _entries(matrix: Matrix, grades: Grades | None) -> tuple[ndarray, ndarray, n
     return rows, labels, matrix[rows, labels]
 
 
-def _absent(cell: Any) -> bool:
-    """Return whether a cell is None, NaN or pandas' NA."""
-    if cell is None or type(cell).__name__ == "NAType":
-        return True
-    return isinstance(cell, float) and cell != cell
-
-
-def _parted(text: str, delimiter: str) -> list[str]:
-    tags = [part.strip() for part in text.split(delimiter)]
-    return [tag for tag in tags if tag]
-
-
-def are_tags(Y: Any) -> bool:
-    """Return whether Y is a sequence of lists of texts.
-
-    Or of sets or lists that are no rows of a matrix."""
-    is_vector = isinstance(Y, ndarray) and Y.ndim == 1
-    if not isinstance(Y, list | tuple) and not hasattr(Y, "to_list") and not is_vector:
-        return False
-    cells = [cell for cell in Y if isinstance(cell, COLLECTIONS)]
-    first_tag = next((tag for cell in cells for tag in cell), None)
-    if isinstance(first_tag, str) or any(isinstance(cell, set | frozenset) for cell in cells):
-        return True
-    if len({len(cell) for cell in cells}) > 1:
-        return True
-    return bool(cells) and isinstance(Y, ndarray)
-
-
-def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
-    """Return labels from lists of tags."""
-    Y = [None if _absent(cell) else cell for cell in Y]
-    for row, cell in enumerate(Y):
-        if cell is None:
-            continue
-        if not isinstance(cell, COLLECTIONS) or not all(isinstance(tag, str) for tag in cell):
-            raise DataError(
-                f"row {row} of Y is {cell!r} where others are lists of tags; give a list of texts, "
-                "or None"
-            )
-    names = sorted({tag for cell in Y if cell is not None for tag in cell})
-    if not names:
-        raise DataError("no row of Y has a tag; give at least one")
-    number = {name: place for place, name in enumerate(names)}
-    lengths = [0 if cell is None else len(cell) for cell in Y]
-    rows = np.repeat(np.arange(len(Y)), lengths)
-    labels = np.array([number[tag] for cell in Y if cell is not None for tag in cell])
-    unlabelled = np.flatnonzero([cell is None for cell in Y])
-    return Labelled(label_lists(len(Y), rows, labels, unlabelled=unlabelled), names)
-
-
 def _indicators(Y: Any) -> Matrix:
     """Return Y as numbers, or as it is where it holds one class a row."""
     if sp.issparse(Y):
@@ -196,7 +186,7 @@ def _indicators(Y: Any) -> Matrix:
         check_indices(Y, "Y")
         return without_zeros(Y)
     kind = kind_of(Y)
-    y = numbers_of_frame(Y, kind, "Y") if kind and len(Y.columns) > 1 else np.asarray(Y)
+    y = numbers_of_frame(Y, kind, "Y") if kind and len(Y.columns) > 1 else array_of(Y, "Y")
     check_real(y.dtype, "Y")
     if y.ndim not in (1, 2):
         raise DataError(
@@ -205,7 +195,7 @@ def _indicators(Y: Any) -> Matrix:
         )
     if y.ndim == 2 and y.shape[1] != 1:
         return numbers(y, "Y")
-    return y.astype(np.float64) if y.dtype.kind == "b" else y
+    return y.astype(np.float64) if y.ndim == 2 and y.dtype.kind == "b" else y
 
 
 def _matrix_of_grades(Y: Any) -> ndarray:
@@ -219,45 +209,96 @@ def _matrix_of_grades(Y: Any) -> ndarray:
     return matrix.reshape(len(matrix), -1)
 
 
-def _classes(y: ndarray) -> Labelled:
+def classes_of(Y: Any) -> ndarray:
+    """Return one class a row as an array (n,), in the type that it came in.
+
+    `DataError` where Y is a matrix or has lists of tags."""
+    Y = unmasked(Y)
+    cells = cells_of(Y)
+    y = objects(cells) if cells is not None else array_of(Y, "Y")
+    if y.ndim > 2 or (y.ndim == 2 and y.shape[1] != 1) or (cells and are_tags(cells, False)):
+        raise DataError("Y holds several labels a row, and training had one class a row")
+    return of_one_type(y.reshape(-1))
+
+
+def _classes(y: ndarray, classes: Sequence[Any] | None, partial: bool) -> Labelled:
     """Return each class of one class a row as a label."""
-    numeric = y.dtype.kind == "f"
-    absent = ""
-    if numeric and not np.isfinite(y).all():
-        absent = "NaN or inf"
-    elif y.dtype.kind == "O" and any(map(_absent, y)):
-        absent = "None or NaN"
-    if absent:
+    y = of_one_type(y)
+    missing = ""
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        missing = "NaN or inf"
+    elif y.dtype.kind == "M" and np.isnat(y).any():
+        missing = "NaT"
+    elif y.dtype.kind == "O" and any(map(absent, y)):
+        missing = "None or NaN"
+    if missing:
         raise DataError(
-            f"Y holds {absent}; where classes are unknown give an indicator matrix with NaN, or "
+            f"Y holds {missing}; where classes are unknown give an indicator matrix with NaN, or "
             "lists of tags"
         )
-    if numeric and (y != np.rint(y)).any():
+    if y.dtype.kind == "f" and (y != np.rint(y)).any():
         raise DataError(
             "Unknown label type: Y has continuous values; give classes, a matrix of 0 and 1, or "
             "lists of tags"
         )
     try:
-        classes, numbered = np.unique(y, return_inverse=True)
+        distinct, numbered = np.unique(y, return_inverse=True)
     except TypeError:
         raise DataError(
             "Y holds text and numbers; give classes of one kind, a matrix of 0 and 1, or lists of "
             "tags"
         ) from None
-    _warn_of_delimiters(classes)
-    if len(classes) == 1:
+    _warn_of_delimiters(distinct)
+    if len(distinct) == 1 and classes is None and not partial:
         raise DataError(
-            f"Y holds one class only, {shown(classes[0])}; a ranking needs rows of at least two"
+            f"Y holds one class only, {shown(distinct[0])}; a ranking needs rows of at least two"
         )
+    if classes is not None:
+        numbered = _places_of_classes(distinct, classes)[numbered]
+        distinct = of_one_type(objects(classes))
     labels = label_lists(len(y), np.arange(len(y)), numbered)
-    return Labelled(labels, [str(value) for value in classes], classes)
+    return Labelled(labels, list(distinct), distinct)
+
+
+def _places_of_classes(distinct: ndarray, classes: Sequence[Any]) -> ndarray:
+    """Return where classes that occur are among those that were named."""
+    place = {str(value): i for i, value in enumerate(classes)}  # of a date of any package
+    place |= {value: i for i, value in enumerate(classes)}  # 1 and 1.0 alike
+    places = [place.get(value, place.get(str(value))) for value in distinct]
+    for value, known in zip(distinct, places, strict=True):
+        if known is None:
+            raise DataError(
+                f"Y holds the class {shown(value)}, which is none of the classes that were named: "
+                "name it, too, or correct it"
+            )
+    return np.array(places, np.int64)
+
+
+def objects(values: Sequence[Any]) -> ndarray:
+    """Return values as an array (n,) of objects, tuples and lists among them as they are."""
+    out = np.empty(len(values), object)
+    out[:] = list(values)
+    return out
+
+
+def of_one_type(y: ndarray) -> ndarray:
+    """Return an array of objects that are all truth values, or all numbers, as one of these."""
+    if y.dtype.kind != "O" or not len(y):
+        return y
+    for kind, dtype in (((bool, np.bool_), bool), (Integral, np.int64), (Real, np.float64)):
+        if all(isinstance(value, kind) for value in y):
+            try:
+                return y.astype(dtype)
+            except OverflowError:
+                return y
+    return y
 
 
 def _warn_of_delimiters(classes: ndarray) -> None:
     """Warn where parts of texts repeat, as those of several tags in one text do."""
     texts = [value for value in classes if isinstance(value, str)]
     for mark in ",;|":
-        parts = [tag for text in texts for tag in set(_parted(text, mark))]
+        parts = [tag for text in texts for tag in set(parted(text, mark))]
         if len(set(parts)) == len(parts):
             continue
         example = str(next(value for value in classes if mark in str(value)))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy import ndarray
 
@@ -44,24 +45,137 @@ def kind_of(table: Any) -> str:
     return package if is_table else ""
 
 
-def aligned(values: Any, X: Any, name: str) -> Any:
-    """Return a pandas frame or series in the order of the index of X, others as they are.
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of a frame's columns as text.
 
-    `DataError` where their index holds other rows."""
-    is_pandas = kind_of(X) == "pandas" and hasattr(values, "iloc")
-    if not is_pandas or values.index.equals(X.index) or len(values) != len(X):
+    None for arrays, and for a pandas frame whose columns were never named: they go by place."""
+    kind = kind_of(X)
+    if not kind:
+        return None
+    columns = X.columns
+    if isinstance(columns, pd.RangeIndex) and columns.equals(pd.RangeIndex(len(columns))):
+        return None
+    return [str(name) for name in columns]
+
+
+def aligned(
+    values: Any,
+    table: Any,
+    name: str,
+    reference: str = "X",
+) -> Any:
+    """Return a pandas frame or series in the order of the index of a `table`, others as they are.
+
+    `DataError` where their index holds other rows; it calls the table `reference`."""
+    if not (_has_index(table) and _has_index(values)):
         return values
-    unique = X.index.is_unique and values.index.is_unique
-    if not unique or len(values.index.intersection(X.index)) < len(X):
+    if values.index.equals(table.index) or len(values) != len(table):
+        return values
+    unique = table.index.is_unique and values.index.is_unique
+    if not unique or len(values.index.intersection(table.index)) < len(table):
         raise DataError(
-            f"the index of {name} holds other rows than that of X: give both the same, or leave "
-            f"theirs out: {name}.to_numpy()"
+            f"the index of {name} holds other rows than that of {reference}: give both the same, "
+            f"or leave theirs out: {name}.to_numpy()"
         )
-    return values.reindex(X.index)
+    return values.reindex(table.index)
+
+
+def aligned_rows(**tables: Any) -> dict[str, Any]:
+    """Return tables, labels and the like by name, in the order of the first that has an index."""
+    reference = next((name for name, table in tables.items() if _has_index(table)), None)
+    if reference is None:
+        return tables
+    first = tables[reference]
+    return {name: aligned(table, first, name, reference) for name, table in tables.items()}
+
+
+def _has_index(values: Any) -> bool:
+    """Return whether rows have pandas' names, which a frame and a series of it have."""
+    return hasattr(values, "iloc") and kind_of(values) in ("", "pandas")
+
+
+def in_order(
+    table: Any,
+    names: Sequence[str],
+    title: str,
+    reference: str,
+) -> Any:
+    """Return a frame with its columns in the order of `names`; what has no names as it is.
+
+    `DataError` where they are others; it calls the frame `title`, what has the names
+    `reference`."""
+    columns = column_names(table)
+    if columns is None or columns == list(names):
+        return table
+    order = places_of(
+        names,
+        columns,
+        reference,
+        title,
+        f"give both the same names, or leave theirs out: {title}.to_numpy()",
+    )
+    return table.iloc[:, order] if hasattr(table, "iloc") else table[:, order]
+
+
+def places_of(
+    names: Sequence[str],
+    columns: Sequence[str],
+    reference: str,
+    title: str,
+    remedy: str = "give both the same names",
+) -> list[int]:
+    """Return where `names`, those of `reference`, are among the `columns` of `title`.
+
+    `DataError` where these are others."""
+    places = {column: place for place, column in enumerate(columns)}
+    lone = sorted(places.keys() ^ set(names))
+    if lone or len(places) < len(columns):
+        fault = "a name stands twice in one"
+        if lone:
+            fault = f"{lone[0]!r} is in {title if lone[0] in places else reference} only"
+        raise DataError(f"{title} has other columns than {reference} ({fault}): {remedy}")
+    return [places[name] for name in names]
+
+
+def label_matrices(**tables: Any) -> list[Any]:
+    """Return tables of rows by labels, by name, as matrices with the rows and labels of the first.
+
+    Rows go by the index of pandas and labels by the names of columns, where there are some; arrays
+    by place. `DataError` where they hold other rows or labels."""
+    tables = aligned_rows(**tables)
+    reference, names = "", None
+    for title, table in tables.items():
+        if names is None:
+            reference, names = title, column_names(table)
+        else:
+            tables[title] = in_order(
+                table,
+                names,
+                title,
+                reference,
+            )
+    matrices = []
+    for title, table in tables.items():
+        kind = kind_of(table)
+        if kind == "pyspark":
+            raise DataError(f"{title} {SPARK_FIRST}")
+        matrix: Any = numbers_of_frame(table, kind, title) if kind else table
+        matrices.append(matrix.tocsr() if sp.issparse(matrix) else array_of(matrix, title))
+    return matrices
+
+
+def array_of(values: Any, name: str) -> ndarray:
+    """Return values as an array of any type; `DataError` where rows have different lengths."""
+    try:
+        return np.asarray(unmasked(values))
+    except ValueError:
+        raise DataError(
+            f"the rows of {name} are of different lengths; a table has as many entries in every row"
+        ) from None
 
 
 def features_of(X: Any, categories: Categories | None = None) -> tuple[Matrix, list[str] | None]:
-    """Return the features and their names, None where these are not all text.
+    """Return the features and their names, None where they have none.
 
     They are a dense matrix or CSR in the narrowest type that holds them. With `categories` columns
     of categories and dates are features, too: it codes them, or learns them where it is not fitted
@@ -76,7 +190,7 @@ def features_of(X: Any, categories: Categories | None = None) -> tuple[Matrix, l
         raise DataError(f"X {SPARK_FIRST}")
     if sp.issparse(X):
         return _csr(X), None
-    names = list(X.columns) if kind and all(isinstance(name, str) for name in X.columns) else None
+    names = column_names(X)
     if kind == "pandas" and _is_sparse(X):
         return _csr(X.sparse.to_coo()), names
     x = numbers_of_frame(X, kind, categories=categories) if kind else numbers(X, "X")
@@ -153,12 +267,7 @@ def check_real(dtype: np.dtype, name: str) -> None:
 
 def numbers(values: Any, name: str) -> ndarray:
     """Return values as an array of numbers; None is NaN."""
-    try:
-        x = np.asarray(unmasked(values))
-    except ValueError:
-        raise DataError(
-            f"the rows of {name} are of different lengths; a table has as many entries in every row"
-        ) from None
+    x = array_of(values, name)
     check_real(x.dtype, name)
     if x.dtype.kind not in "biufOUS":
         raise DataError(f"{name} holds {x.dtype} values; give numbers")
@@ -280,8 +389,10 @@ def _is_text(column: ndarray) -> bool:
     return False
 
 
-def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: bool = False) -> None:
-    """Raise `DataError` for the first value that is not finite.
+def wrong_value(
+    x: Matrix, names: Sequence[str | int] | None = None, keep_missing: bool = False
+) -> None:
+    """Raise `DataError` for the first value that is not finite; `names` may be places.
 
     With `keep_missing` for the first that is infinite."""
     values = x.data if sp.issparse(x) else x

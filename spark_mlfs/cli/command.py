@@ -254,6 +254,7 @@ _FLAGS = {
     "path": "--data",
     "labels": "--labels-col",
     "weight": "--weight-col",
+    "group": "--group-col",
     "features": "--features",
     "id": "--id",
 }

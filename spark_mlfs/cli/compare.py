@@ -10,7 +10,7 @@ from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError
 from ..evaluate import compare as trials
 from ..evaluate.data import open_data
-from ..evaluate.outcome import Outcome
+from ..evaluate.outcome import Outcome, leakage_line
 from ..evaluate.plan import FILES, Comparison, Run, read_comparison
 from ..evaluate.protocol import Protocol
 from ..evaluate.summary import main_metric, summary
@@ -270,9 +270,11 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
         outcome.methods,
     ).mean
     sizes = "chosen size" if plan.protocol.choose.size else "mean over sizes"
+    apart = leakage_line(plan, outcome.data)
     lines = [
         f"{metric} by {judge}, mean over splits ({sizes}):",
         means.T.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
+        apart,
     ]
     if len(outcome.failed):
         failed = outcome.failed.drop_duplicates(["data", "method"]).itertuples()
@@ -287,4 +289,5 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
         "metric": metric,
         "classifier": judge,
         "by_data": table,
+        "apart": apart,
     }

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "compare; flags override it"
     )
     parser.add_argument("--config", metavar="FILE", help=config)
-    Flags.data(parser)
+    Flags.data(parser, groups=True)
     flags = Flags(parser, "ranking")
     flags.method("values that inner folds of the training rows choose from")
     flags.value("--model", "DIR", "use the ranking of a saved selection instead")

@@ -78,6 +78,7 @@ class Flags:
     def data(
         parser: argparse.ArgumentParser,
         weights: bool = False,
+        groups: bool = False,
         pipeline: bool = False,
         windows: bool = False,
     ) -> None:
@@ -126,6 +127,12 @@ class Flags:
             "refuse; same as --option on_error="
         )
         flags.value("--on-error", "WHAT", on_error)
+        if groups:
+            group = (
+                "column of the rows' groups, such as patients or days, which folds keep whole; "
+                "same as --option group="
+            )
+            flags.value("--group-col", "COLUMN", group)
         if weights:
             flags._weights_and_grades()
 
@@ -244,6 +251,7 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
         "labels": "--labels-col",
         "id": "--id",
         "weight": "--weight-col",
+        "group": "--group-col",
         "on_error": "--on-error",
     }
     for name, flag in flags.items():

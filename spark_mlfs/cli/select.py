@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the whole run as flags, or a file with flags over it."""
     file = "TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
     parser.add_argument("--config", metavar="FILE", help=file)
-    Flags.data(parser, weights=True)
+    Flags.data(parser, weights=True, groups=True)
     states = (
         "folders that spark-mlfs collect wrote, or patterns, in the place of --data: their "
         "rows together"
@@ -184,7 +184,12 @@ def run(args: argparse.Namespace) -> int:
     requests = config.requests()  # a wrong parameter is refused before Spark starts
     weighted = config.data.options.get("weight") is not None
     grades = config.data.grades()
-    pipeline.check_rows(requests, weighted, grades is not None and not grades.cuts)
+    pipeline.check_rows(
+        requests,
+        weighted,
+        grades is not None and not grades.cuts,
+        config.data.options.get("group") is not None,
+    )
     if config.classifier.name:
         if weighted or grades is not None:
             takes = "no row weights" if weighted else "labels of 0 and 1, not grades"

@@ -30,7 +30,7 @@ from ..formats import READERS, accept_options, tabular
 from ..frames.errors import absent, reading
 from ..frames.frame import ENGINE, MEMORY, LocalSession, NeedsSpark
 from ..frames.paths import machine_path, matching
-from ..frames.schema import FEATURES, ID, LABELS, WEIGHT
+from ..frames.schema import FEATURES, GROUP, ID, LABELS, WEIGHT
 from ..frames.unchanged import ReadFiles
 from ..lazy import DataFrame, SparkSession
 from ..output.folder import Output, local_path, plain_path
@@ -316,7 +316,7 @@ def packed(
     grades: Any,
     **options: Any,
 ) -> Any:
-    """Return the rows of a frame, packed with the weights they have.
+    """Return the rows of a frame, packed with the weights and groups they have.
 
     Those of this process know its memory."""
     weight = WEIGHT if WEIGHT in frame.columns else None
@@ -326,6 +326,7 @@ def packed(
         LABELS,
         ID,
         weight=weight,
+        groups=GROUP if GROUP in frame.columns else None,
         grades=grades,
         **options,
     )

@@ -23,15 +23,17 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from ..blocks.codec import decode, encode
+from ..blocks.tables import column_names, in_order, label_matrices
 from ..errors import DataError, ParameterError
 from ..kernels.matrix import Matrix
 from ..lazy import DataFrame
-from .metrics import CELLS, by_rows, column_sums
+from .metrics import CELLS, column_sums
 
 AT = (1, 3, 5)
 MOST = 1000  # labels of a row, and what a label is worth beside a common one
@@ -45,13 +47,13 @@ def propensities(
     rows: int,
     a: float = 0.55,
     b: float = 1.5,
-) -> ndarray:
+) -> ndarray | pd.Series:
     """Return the propensities (q,) of labels that `counts` (q,) of N training `rows` have.
 
         p_l = 1 / (1 + C (N_l + b)^−a),     C = (ln N − 1)(b + 1)^a
 
-    Raises `DataError` for fewer than three rows and for counts that are not between 0 and N;
-    `ParameterError` for a, b ≤ 0.
+    A series of counts gives a series. Raises `DataError` for fewer than three rows and for counts
+    that are not between 0 and N; `ParameterError` for a, b ≤ 0.
 
     >>> propensities([0, 10, 1000], 1000).round(3)
     array([0.113, 0.282, 0.821])"""
@@ -64,7 +66,8 @@ def propensities(
             f"there are {rows} rows"
         )
     C = (np.log(rows) - 1) * (b + 1) ** a
-    return np.asarray(1 / (1 + C * (positive + b) ** -a))
+    values = np.asarray(1 / (1 + C * (positive + b) ** -a))
+    return pd.Series(values, counts.index) if isinstance(counts, pd.Series) else values
 
 
 @dataclass(frozen=True)
@@ -93,17 +96,18 @@ class SumsAtK:
     ) -> SumsAtK:
         """Sum up truth (rows, q) 0/1 and scores (rows, q), up to k = `most`.
 
-        They are dense or sparse. Raises `DataError` for shapes that differ, labels other than 0 or
-        1, scores and propensities that cannot be."""
-        t = by_rows(truth)
-        s = by_rows(scores)
+        They are dense or sparse, or frames, whose rows go by their index and whose labels, and
+        those of a series of propensities, by their names. Raises `DataError` for shapes, rows or
+        names that differ, labels other than 0 or 1, scores and propensities that cannot be."""
+        t, s = label_matrices(truth=truth, scores=scores)
         if t.shape != s.shape or t.ndim != 2 or not t.shape[1]:
             raise DataError(
                 f"truth {t.shape}, scores {s.shape}: both must have one shape, (rows, labels)"
             )
         worth = [np.ones(t.shape[1])]
         if propensities is not None:
-            p = np.asarray(propensities, np.float64)
+            names = next(filter(None, map(column_names, (truth, scores))), None)
+            p = _by_label(propensities, names)
             one_a_label = p.shape == worth[0].shape
             if not one_a_label or not ((p >= 1 / MOST) & (p <= 1)).all():
                 raise DataError(
@@ -154,8 +158,9 @@ def at_k(
 ) -> dict[str, float]:
     """Return every metric at each `k` of arrays (rows, q): 0/1 truth, and scores.
 
-    They are dense or sparse; a larger score is likelier. Metrics that go by propensities come where
-    these are given, (q,). Errors as of `SumsAtK.of`; `ParameterError` for k below 1.
+    They are dense or sparse, or frames, which go by index and names; a larger score is likelier.
+    Metrics that go by propensities come where these are given, (q,), or as a series by the labels'
+    names. Errors as of `SumsAtK.of`; `ParameterError` for k below 1.
 
     >>> found = at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.2, 0.7, 0.1]], k=[1, 2])
     >>> found["precisionAt1"], found["precisionAt2"], round(found["ndcgAt2"], 4)
@@ -176,6 +181,14 @@ def at_k_of_frame(
     or null, are left out, as `evaluate.metrics.sums_of` has it. Errors as of `at_k`."""
     sum_up = partial(SumsAtK.of, most=_most(k), propensities=propensities)
     return column_sums(frame, (labelsCol, rawPredictionCol), sum_up, SumsAtK.decode).metrics(k)
+
+
+def _by_label(propensities: ArrayLike, names: Sequence[str] | None) -> ndarray:
+    """Return propensities (q,), those of a series in the order of the labels' `names`."""
+    if names is not None and isinstance(propensities, pd.Series):
+        row = pd.DataFrame([propensities.to_numpy()], columns=propensities.index)
+        propensities = in_order(row, names, "propensities", "truth").to_numpy()[0]
+    return np.asarray(propensities, np.float64)
 
 
 def _most(k: Sequence[int]) -> int:

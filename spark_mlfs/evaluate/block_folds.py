@@ -18,7 +18,7 @@ from numpy import ndarray
 from ..blocks.block import Block
 from ..blocks.codec import binary_array, decode, encode, encoded_cells
 from ..blocks.dataset import Dataset, InMemoryDataset
-from ..blocks.folds import ByLabelset
+from ..blocks.folds import ByLabelset, groups_with_counts
 from ..blocks.identity import with_unique_ids
 from ..blocks.pack import Packed, at_once, collected
 from ..errors import worker_errors
@@ -88,6 +88,38 @@ def _indicators(state: State, q: int) -> sp.csr_matrix:
     ones = np.ones(len(indices), np.int8)
     shape = (len(state["ids"]), q)
     return sp.csr_matrix((ones, indices, state["indptr"]), shape=shape)
+
+
+# ---- the groups of all rows ----
+
+
+def collect_groups(packed: Dataset) -> tuple[ndarray, ndarray, sp.csr_matrix]:
+    """Return groups (m,), their rows, and rows of each label (m, q); one job."""
+    q = packed.profile.q
+    if isinstance(packed, InMemoryDataset):
+        states = [_counted_groups(packed.block, q)]
+    else:
+        assert isinstance(packed, Packed)
+        counted = packed.blocks().mapInArrow(partial(_groups_of_part, q), "state binary")
+        states = [decode(bytes(row.state)) for row in collected(counted)]
+    groups = np.concatenate([state["groups"] for state in states])
+    weight = np.concatenate([state["weight"] for state in states])
+    counts = sp.vstack([state["counts"] for state in states], format="csr")
+    unique, place = np.unique(groups, return_inverse=True)
+    of_unique = sp.csr_matrix((np.ones(len(place), np.int64), (place, np.arange(len(place)))))
+    return unique, np.bincount(place, weight).astype(np.int64), sp.csr_matrix(of_unique @ counts)
+
+
+def _counted_groups(block: Block, q: int) -> State:
+    assert block.groups is not None
+    labels = sp.csr_matrix(block.labels(q) > 0, dtype=np.int64)
+    groups, weight, counts = groups_with_counts(block.groups, labels)
+    return {"groups": groups, "weight": weight, "counts": counts}
+
+
+def _groups_of_part(q: int, batches: Batches) -> Batches:
+    for block in blocks_of(batches):
+        yield _encoded(_counted_groups(block, q))
 
 
 # ---- the folds of each labelset ----

@@ -26,11 +26,12 @@ from ..engine.base import Cost, Engine
 from ..errors import DataError, SparkMlfsError
 from ..frames.errors import notice
 from ..frames.frame import LocalSession, NeedsSpark, check_memory, num_cores
-from ..frames.schema import FEATURES, ID, LABELS
+from ..frames.schema import FEATURES, GROUP, ID, LABELS
 from ..output.journal import Journal
 from ..pipeline import Progress, compute
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
+from .block_folds import collect_groups
 from .data import open_data
 from .derived import noisy
 from .metrics import label_statistics
@@ -119,6 +120,8 @@ def run(
                     )
                 if name not in described:
                     entry = describe(rows, name, split, _remaining(budgets, packed))
+                    if rows.grouped:
+                        entry["groups"] = len(collect_groups(rows)[0])
                     journal.put("_data", position, entry)
         _notice_unseen_labels(journal.get("_data"))
         for position, numbers in unfinished.items():
@@ -213,7 +216,14 @@ def _naming(plan: Comparison, position: int) -> Iterator[None]:
 def _pack(frame: Any, plan: Comparison, budgets: Budgets) -> Dataset:
     """Return the packed rows of a data set, with the noise of the plan."""
     check_memory(frame, LocalSession(budgets.worker))
-    packed: Dataset = pack(frame, FEATURES, LABELS, ID)
+    groups = GROUP if GROUP in frame.columns else None
+    packed: Dataset = pack(
+        frame,
+        FEATURES,
+        LABELS,
+        ID,
+        groups=groups,
+    )
     if not plan.protocol.noise:
         return packed
     with packed:

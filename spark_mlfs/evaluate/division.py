@@ -11,12 +11,13 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
+from ..blocks.arrays import groups_of
 from ..blocks.block import Block, WrongRow
 from ..blocks.folds import ByLabelset, Hashed, Listed, Split, positives
 from ..blocks.labels import LabelSource, label_source, read_labels
 from ..blocks.pack import check_column
-from ..blocks.tables import kind_of
-from ..errors import DataError, worker_errors
+from ..blocks.tables import aligned_rows, kind_of
+from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, kinds_of
 from ..frames.names import column_named, set_apart
 from ..frames.sessions import small_batches
@@ -34,6 +35,7 @@ def split(
     row_id: str = "id",
     seed: int = 0,
     delimiter: str | None = None,
+    groups: Any = None,
 ) -> Any:
     """Divide rows into training and test rows, the same ones on every call with one `seed`.
 
@@ -47,6 +49,9 @@ def split(
     labels, row_id : columns of a Spark frame: its labels in any form that an estimator takes, and
         its row ids; rows of one id stay together
     delimiter : what stands between the tags of a row where labels in memory are a text a row
+    groups : what must not be divided, such as patients or days: a group a row of labels in memory,
+        or a column of a Spark frame. Folds are as even as whole groups allow; a notice says where
+        they are not
 
     Returns a pair (training, test), or a list of pairs where there are several: of a Spark frame
     two frames with its columns, of labels in memory the places of the rows, ascending. Folds that
@@ -58,23 +63,42 @@ def split(
     parsed = Protocol.of(protocol, seed)
     pairs: list[Any]
     if kind_of(rows) == "pyspark":
-        apart = set_apart(rows, [labels, row_id])
-        pairs = _split_frame(apart, parsed, labels, row_id)
+        names = [labels, row_id if groups is None else groups]
+        apart = set_apart(rows, names)
+        pairs = _split_frame(
+            apart,
+            parsed,
+            labels,
+            row_id,
+            groups,
+        )
         if apart is not rows:
             pairs = [tuple(side.toDF(*rows.columns) for side in pair) for pair in pairs]
     else:
-        pairs = _split_labels(positives(rows, delimiter), parsed, protocol)
+        groups = aligned_rows(rows=rows, groups=groups)["groups"]
+        matrix = positives(rows, delimiter)
+        keys = None if groups is None else groups_of(groups, matrix.shape[0])
+        pairs = _split_labels(
+            matrix,
+            parsed,
+            protocol,
+            keys,
+        )
     return pairs[0] if len(pairs) == 1 else pairs
 
 
 def _split_labels(
-    labels: sp.csr_matrix, protocol: Protocol, text: str
+    labels: sp.csr_matrix,
+    protocol: Protocol,
+    text: str,
+    groups: np.ndarray | None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the training and test positions of each split, of labels (n, q) of 0 and 1."""
     positions = np.arange(labels.shape[0])
+    keys = positions if groups is None else groups
     pairs = []
-    for part in protocol.splits_of(protocol.listed_folds(positions, labels)):
-        tested = part.of(positions)
+    for part in protocol.splits_of(protocol.listed_folds(keys, labels, groups is not None)):
+        tested = part.of(keys)
         pairs.append((np.flatnonzero(~tested), np.flatnonzero(tested)))
     if any(not len(side) for pair in pairs for side in pair):
         raise DataError(
@@ -92,8 +116,11 @@ def _split_frame(
     protocol: Protocol,
     labels: str,
     row_id: str,
+    groups: str | None,
 ) -> list[Sides]:
     """Return the training and test side of each split of a Spark frame."""
+    if groups is not None:
+        return _split_groups(frame, protocol, labels, groups)
     check_column(frame, row_id)
     ids = _row_ids(frame, row_id)
     with worker_errors():
@@ -117,6 +144,60 @@ def _split_frame(
     return _sides_by_id(frame, ids, protocol.splits_of(folds))
 
 
+def _split_groups(
+    frame: DataFrame,
+    protocol: Protocol,
+    labels: str,
+    groups: str,
+) -> list[Sides]:
+    """Return the sides of splits of a Spark frame that keep the groups in a column whole.
+
+    The driver takes how many rows, and of stratified folds how many of each label, a group has."""
+    check_column(frame, groups)
+    keys = _row_ids(frame, groups)
+    column = column_named(groups)
+    with worker_errors():
+        sizes = frame.groupBy(keys.alias("i"), column.isNull().alias("absent")).count()
+        rows = sizes.limit(MOST_LISTED_ROWS + 1).collect()
+    if any(row["absent"] for row in rows):
+        raise DataError(f"a row has no group (a null in {groups!r}); give it one, or drop it")
+    if len(rows) > MOST_LISTED_ROWS:
+        if protocol.stratified:
+            raise ParameterError(
+                f"stratified folds keep at most {MOST_LISTED_ROWS:,} groups whole; leave "
+                "'stratified' out"
+            )
+        return _sides_by_id(frame, keys, protocol.splits_of(protocol.hashed_folds()))
+    unique = np.array([row["i"] for row in rows], np.int64)
+    order = np.argsort(unique)
+    weight = np.array([row["count"] for row in rows], np.int64)[order]
+    counts = sp.csr_matrix((len(unique), 1), dtype=np.int64)
+    if protocol.stratified:
+        counts = _labels_of_groups(frame, labels, keys, unique[order])
+    folds = protocol.folds_of_groups(unique[order], weight, counts)
+    return _sides_by_id(frame, keys, protocol.splits_of(folds))
+
+
+def _labels_of_groups(
+    frame: DataFrame,
+    labels: str,
+    keys: Column,
+    groups: np.ndarray,
+) -> sp.csr_matrix:
+    """Return how many rows of each label (m, q) the `groups` (m,), ascending, have."""
+    source, y = _label_column(frame, labels)
+    read = partial(_label_blocks, source)
+    pairs = frame.select(y.alias("y"), keys.alias("i")).mapInArrow(
+        partial(_groups_and_labels, read), "i bigint, label bigint, count bigint"
+    )
+    with small_batches(frame.sparkSession), worker_errors():
+        counted = pairs.groupBy("i", "label").agg(F.sum("count").alias("count")).collect()
+    places = np.searchsorted(groups, np.array([row["i"] for row in counted], np.int64))
+    numbers = np.array([row["label"] for row in counted], np.int64)
+    shape = (len(groups), int(numbers.max(initial=0)) + 1)
+    return sp.csr_matrix(([row["count"] for row in counted], (places, numbers)), shape)
+
+
 def _row_ids(frame: DataFrame, row_id: str) -> Column:
     """Return the row ids as whole numbers, of others a hash."""
     column = column_named(row_id)
@@ -133,11 +214,7 @@ def _split_stratified(
     few: bool,
 ) -> list[Sides]:
     """Return the sides of stratified splits: of `few` rows by iterative stratification."""
-    check_column(frame, labels)
-    source, cast = label_source(frame, labels)
-    y = column_named(labels)
-    if cast is not None:
-        y = y.cast(cast)
+    source, y = _label_column(frame, labels)
     rows = frame.select(y.alias("y"), ids.alias("i"))
     read = partial(_label_blocks, source)
     with small_batches(frame.sparkSession):
@@ -153,6 +230,14 @@ def _split_stratified(
     schema = ", ".join(["_row bigint", *(f"{_fold(i)} int" for i in range(protocol.repeats))])
     folds_of_rows = rows.mapInArrow(partial(_folds_of_rows, folds, read), schema)
     return _sides_by_labelset(frame, ids, folds_of_rows, protocol.splits_of(folds))
+
+
+def _label_column(frame: DataFrame, labels: str) -> tuple[LabelSource, Column]:
+    """Return how a column holds its labels, and the column as the packer takes it."""
+    check_column(frame, labels)
+    source, cast = label_source(frame, labels)
+    y = column_named(labels)
+    return source, y if cast is None else y.cast(cast)
 
 
 def _places_of_ones(y: Column, source: LabelSource) -> Column:
@@ -235,6 +320,17 @@ def _label_blocks(source: LabelSource, batches: Iterable[pa.RecordBatch]) -> Ite
             except WrongRow as wrong:
                 raise DataError(f"row {ids[wrong.row]}: {wrong.message}") from None
             yield Block(np.zeros((len(ids), 0)), ids, **fields)
+
+
+def _groups_and_labels(read: Read, batches: Batches) -> Batches:
+    """Yield the group and label of each positive label of blocks, and how many rows have both."""
+    for block in read(batches):
+        groups = block.ids[block.label_rows()]
+        distinct, counts = np.unique(
+            np.stack([groups, block.label_indices]), axis=1, return_counts=True
+        )
+        columns = [*map(pa.array, distinct), pa.array(counts)]
+        yield pa.RecordBatch.from_arrays(columns, ["i", "label", "count"])
 
 
 def _folds_of_rows(folds: list[ByLabelset], read: Read, batches: Batches) -> Batches:

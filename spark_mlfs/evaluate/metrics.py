@@ -52,6 +52,7 @@ from ..blocks.block import WrongRow
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..blocks.pack import at_once, check_column
+from ..blocks.tables import label_matrices, places_of
 from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, kinds_of
 from ..frames.names import picked
@@ -115,12 +116,11 @@ class Sums:
     ) -> Sums:
         """Sum up a batch: `truth` and `predicted` (rows, q) 0/1, `scores` (rows, q).
 
-        They are dense or sparse. Raises `DataError` for shapes that differ, labels other than 0 or
-        1 and scores that are not finite, `ParameterError` for an unknown kind."""
+        They are dense or sparse, or frames, whose rows go by their index and whose labels by their
+        names. Raises `DataError` for shapes, rows or names that differ, labels other than 0 or 1
+        and scores that are not finite, `ParameterError` for an unknown kind."""
         KIND.accept(kind)
-        t = by_rows(truth)
-        z = by_rows(predicted)
-        s = by_rows(scores)
+        t, z, s = label_matrices(truth=truth, predicted=predicted, scores=scores)
         same = t.shape == z.shape == s.shape
         if not same or len(t.shape) != 2 or not t.shape[1]:
             raise DataError(
@@ -200,11 +200,6 @@ def added(parts: Iterable[Added]) -> Added | None:
     """Add up states; None where there are none."""
     remaining = iter(parts)
     return functools.reduce(operator.add, remaining, next(remaining, None))
-
-
-def by_rows(matrix: Matrix) -> Any:
-    """Return a matrix whose rows can be sliced."""
-    return matrix.tocsr() if sp.issparse(matrix) else np.asarray(matrix)
 
 
 def _ratio(above: ArrayLike, below: ArrayLike) -> ndarray:
@@ -350,7 +345,7 @@ def evaluate(
 ) -> dict[str, float]:
     """Return every metric of arrays (rows, q): 0/1 truth, 0/1 predictions, and scores.
 
-    They are dense or sparse; a larger score is likelier.
+    They are dense or sparse, or frames, which go by index and names; a larger score is likelier.
 
     >>> truth, scores = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.2], [0.6, 0.7]])
     >>> evaluate(truth, scores > 0.5, scores)["microF1"]
@@ -371,10 +366,10 @@ def sums_of(
     """Return the `Sums` of a frame of predictions, from one job.
 
     Of each task a state of 3q integers comes to the driver. The columns hold vectors or arrays of q
-    numbers; true labels may be tags (array<string>), in the order of the names in the predictions'
-    metadata, unknown tags are not counted. Rows whose true labels are null, or hold a NaN or null,
-    are left out. `ParameterError` for a column that is absent or of another type, `DataError` for
-    values that cannot be used."""
+    numbers; labels go by the names in the columns' metadata where they have some, else by place;
+    true labels may be tags (array<string>), unknown tags are not counted. Rows whose true labels
+    are null, or hold a NaN or null, are left out. `ParameterError` for a column that is absent or
+    of another type, `DataError` for values that cannot be used."""
     KIND.accept(metrics)
     names = (labelsCol, predictionCol, rawPredictionCol)
     return column_sums(frame, names, partial(Sums.of, kind=metrics), Sums.decode)
@@ -395,7 +390,7 @@ def column_sums(
     for position, name in enumerate(names):
         check_column(frame, name)
         kind = kinds_of(frame)[name]
-        if position == 0 and kind.element is not None and kind.element.text:
+        if position == 0 and _is_tags(frame, name):
             column = _indicators(frame, name, names[1], F.col(f"c{position}"))
         elif kind.vector:
             column = F.col(f"c{position}")
@@ -407,7 +402,14 @@ def column_sums(
             )
         columns.append(column.alias(f"c{position}"))
         vectors.append(kind.vector)
-    task = partial(_sums_of_batches, vectors=vectors, names=names, sum_up=sum_up)
+    orders = _label_orders(frame, names)
+    task = partial(
+        _sums_of_batches,
+        vectors=vectors,
+        names=names,
+        orders=orders,
+        sum_up=sum_up,
+    )
     rows = picked(frame, {f"c{position}": name for position, name in enumerate(names)})
     labelled = rows.where("c0 is not null").select(*columns)
     states = labelled.mapInArrow(task, "sums binary")
@@ -416,6 +418,28 @@ def column_sums(
     if total is None:
         raise DataError("the frame has no row with known labels; there is nothing to evaluate")
     return total
+
+
+def _label_orders(frame: DataFrame, names: Sequence[str]) -> list[list[int] | None]:
+    """Return where the labels of the first column with names are in each column; None: in place.
+
+    Raises `DataError` where a column has other labels."""
+    by_column = {name: attribute_names(frame, name) for name in names if not _is_tags(frame, name)}
+    known = ((column, labels) for column, labels in by_column.items() if labels is not None)
+    reference, first_labels = next(known, ("", []))
+    orders: list[list[int] | None] = []
+    for name in names:
+        labels = by_column.get(name)
+        if labels is None or labels == first_labels:
+            orders.append(None)
+        else:
+            orders.append(places_of(first_labels, labels, reference, name))
+    return orders
+
+
+def _is_tags(frame: DataFrame, column: str) -> bool:
+    element = kinds_of(frame)[column].element
+    return element is not None and element.text
 
 
 def _indicators(
@@ -456,12 +480,17 @@ def _sums_of_batches(
     batches: Batches,
     vectors: list[bool],
     names: Sequence[str],
+    orders: Sequence[list[int] | None],
     sum_up: Callable[..., Any],
 ) -> Batches:
     """Yield the sums of a task's rows whose labels are known."""
 
     def sums(batch: pa.RecordBatch) -> Any:
-        matrices = list(map(_matrix, batch.columns, vectors, names))
+        read = list(map(_matrix, batch.columns, vectors, names))
+        matrices = [
+            matrix if order is None else matrix[:, order]
+            for matrix, order in zip(read, orders, strict=True)
+        ]
         truth = matrices[0]
         row_of_entry = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
         known = np.ones(truth.shape[0], bool)

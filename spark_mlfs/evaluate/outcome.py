@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import DataError
 from ..output.journal import Journal
 from .metrics import TITLES
-from .plan import Comparison
+from .plan import FILES, Comparison
 from .summary import main_metric, summary
 from .trials import EXTRACTED, Candidate
 
@@ -22,6 +22,23 @@ LABEL_COUNTS = ("true_positives", "predicted", "actual")
 MOST_REASONS = 3  # that the message names where all trials failed
 Entry = dict[str, Any]  # of a journal
 Line = dict[str, Any]  # of a table
+
+
+def leakage_line(plan: Comparison, data: pd.DataFrame) -> str:
+    """Return the line that says what a comparison keeps apart: selections, and groups of rows.
+
+    `data` as in `Outcome`."""
+    selected = "features selected within folds"
+    if plan.protocol.folds == FILES:
+        selected = "features selected on the training files"
+    counts = dict(zip(data["name"], data["groups"], strict=True)) if "groups" in data else {}
+    groups = []
+    for entry in plan.data:
+        column = entry.options.get("group")
+        if column is not None:
+            owner = f" of {entry.name}" if len(plan.data) > 1 else ""
+            groups.append(f"{column}{owner} ({int(counts.get(entry.name, 0))}, kept whole)")
+    return f"{selected}; groups: {', '.join(groups) or 'none'}"
 
 
 @dataclass

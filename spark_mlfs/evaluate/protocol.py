@@ -25,6 +25,9 @@ applies them):
                                                      divided as evenly as their number allows
     no           –                      no           `Hashed`
 
+Of rows with groups (`blocks.groups`) it is always `Listed`, of groups: each is in one fold, as
+`blocks.folds.stratify_groups` deals them.
+
 So `splits()` and `splits(packed)` of few rows have different folds: use one of the two throughout.
 
 Hashed: a row's group, of 60, is a hash of its id (`kernels.hashing.group_of`); (seed, repeat)
@@ -40,15 +43,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.dataset import Dataset
-from ..blocks.folds import ByLabelset, Hashed, Listed, Split, even, stratify
+from ..blocks.folds import (
+    ByLabelset,
+    Hashed,
+    Listed,
+    Split,
+    even,
+    groups_with_counts,
+    stratify,
+    stratify_groups,
+)
 from ..errors import ParameterError
-from .block_folds import collect_labels, folds_by_labelset
+from .block_folds import collect_groups, collect_labels, folds_by_labelset
 
 # rows whose ids and label lists the driver takes: above this, what it holds and the seconds of
 # iterative stratification would grow with the rows
@@ -127,6 +139,11 @@ class Protocol:
                     "stratified folds are made from the labels: give the packed data"
                 )
             return self.splits_of(self.hashed_folds())
+        if packed.grouped:
+            groups, weight, counts = collect_groups(packed)
+            counts = counts if self.stratified else sp.csr_matrix((len(groups), 1), dtype=np.int64)
+            folds = self.folds_of_groups(groups, weight, counts)
+            return self.splits_of([replace(of_repeat, grouped=True) for of_repeat in folds])
         if packed.profile.n <= MOST_LISTED_ROWS:
             ids, labels = collect_labels(packed)
             return self.splits_of(self.listed_folds(ids, labels))
@@ -143,13 +160,35 @@ class Protocol:
         """Return the seed of each repeat."""
         return [folds.draw for folds in self.hashed_folds()]
 
-    def listed_folds(self, ids: np.ndarray, labels: sp.csr_matrix) -> list[Listed]:
+    def listed_folds(
+        self, ids: np.ndarray, labels: sp.csr_matrix, grouped: bool = False
+    ) -> list[Listed]:
         """Return the folds of each repeat, of rows with `ids` (n,) and 0/1 `labels` (n, q).
 
-        Only stratified folds look at the labels."""
+        Only stratified folds look at the labels. `grouped`: the ids are those of groups of rows,
+        which stay whole."""
+        if grouped:
+            if not self.stratified:
+                labels = sp.csr_matrix((len(ids), 1), dtype=np.int64)
+            return self.folds_of_groups(*groups_with_counts(ids, labels))
         if self.stratified:
             return [stratify(ids, labels, self.shares, draw) for draw in self.repeat_seeds]
         return [even(ids, self.shares, draw) for draw in self.repeat_seeds]
+
+    def folds_of_groups(
+        self, groups: np.ndarray, weight: np.ndarray, counts: sp.csr_matrix
+    ) -> list[Listed]:
+        """Return the folds of each repeat that keep groups whole (`stratify_groups`)."""
+        return [
+            stratify_groups(
+                groups,
+                weight,
+                counts,
+                self.shares,
+                draw,
+            )
+            for draw in self.repeat_seeds
+        ]
 
     def splits_of(self, folds: Sequence[Hashed | Listed | ByLabelset]) -> list[Split]:
         """Return a split with a name for each tested fold, of the `folds` of each repeat."""

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy import ndarray
 from numpy.typing import ArrayLike
 
+from ..blocks.tables import column_names
 from ..errors import DataError, ParameterError
 from ..lazy import stats
 from ..solvers.ties import significant
@@ -199,7 +200,7 @@ def wilcoxon_holm(
 ) -> pd.DataFrame:
     """Test pairs of methods by Wilcoxon's signed-rank test, Holm-corrected over these pairs.
 
-    They are all pairs, or `control` with each other method.
+    They are all pairs, or `control` with each other method; without `names` those of a frame.
 
     Columns: first, second, wins, losses, ties of the first, statistic, p, p_holm. Data sets on
     which both are equal count half to either side (SciPy's ``zero_method="zsplit"``, Demšar's
@@ -207,7 +208,7 @@ def wilcoxon_holm(
     table = _table(values)
     k = table.shape[1]
     if names is None:
-        names = [f"method_{j}" for j in range(k)]
+        names = column_names(values) or [f"method_{j}" for j in range(k)]
     if len(names) != k:
         raise ParameterError(f"{len(names)} names for {k} methods")
     if control is not None and not 0 <= control < k:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special
 
@@ -114,14 +115,18 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     )
 
 
-def agreement(rankings: Sequence[Sequence[str]], size: int) -> Stability:
+def agreement(rankings: Sequence[Sequence[str] | pd.DataFrame], size: int) -> Stability:
     """Return `nogueira` of the `size` best of some rankings of names, which are best first.
 
-    Of two rankings it is Kuncheva's index.
+    A ranking as `rank` returns it stands for its names. Of two rankings it is Kuncheva's index.
 
     >>> round(agreement([["a", "b", "c", "d"], ["b", "c", "a", "d"]], 2).value, 3)
     0.0"""
-    names = dict.fromkeys(name for ranking in rankings for name in ranking)
+    lists = [
+        list(ranking["name"] if isinstance(ranking, pd.DataFrame) else ranking)
+        for ranking in rankings
+    ]
+    names = dict.fromkeys(name for ranking in lists for name in ranking)
     index = {name: i for i, name in enumerate(names)}
-    heads = [[index[name] for name in ranking[:size]] for ranking in rankings]
+    heads = [[index[name] for name in ranking[:size]] for ranking in lists]
     return nogueira(indicator(heads, len(names)))

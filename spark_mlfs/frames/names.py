@@ -81,6 +81,18 @@ def _twins(columns: Iterable[str]) -> set[str]:
     return {name for name, count in counts.items() if count > 1}
 
 
+def with_text_names(table: Any) -> Any:
+    """Return a pandas frame with its columns' names as text, the cells not copied.
+
+    Anything else as it is."""
+    names = getattr(table, "columns", ())
+    if all(isinstance(name, str) for name in names):
+        return table
+    out = table.copy(deep=False)
+    out.columns = [str(name) for name in names]
+    return out
+
+
 def columns_of(
     frame: DataFrame,
     columns: str | Sequence[str],

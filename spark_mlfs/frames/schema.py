@@ -11,7 +11,9 @@ Columns:
         ``VectorUDT``, multi-hot of size q: 1 positive, 0 negative, NaN unknown; names in the
         metadata
     ``weight``
-        double, where rows have weights"""
+        double, where rows have weights
+    ``group``
+        bigint or string, where rows have groups (`blocks.groups`)"""
 
 from __future__ import annotations
 
@@ -29,6 +31,7 @@ ID = "id"
 FEATURES = "features"
 LABELS = "labels"
 WEIGHT = "weight"
+GROUP = "group"
 # column metadata beside ml_attr: what became of missing values (`kernels.missing.fill_values`)
 FILL = "missing_values"
 # within FILL: what columns of texts and dates stand for (`kernels.categories`)

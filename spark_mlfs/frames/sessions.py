@@ -11,6 +11,7 @@ from ..errors import DataError, ParameterError
 from ..lazy import DataFrame, SparkSession
 from .clock import times_of_the_clock, with_columns, with_times
 from .frame import LocalFrame, LocalSession
+from .names import with_text_names
 
 BATCH_BYTES = 4 << 20  # of an Arrow batch, about
 BATCH_ROWS = 2000  # of one where Spark cannot count bytes
@@ -121,11 +122,7 @@ def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
             "a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); "
             f"{ARRAYS}"
         )
-    if not all(isinstance(name, str) for name in data.columns):
-        raise DataError(
-            "the columns of a pandas frame need texts as names: frame.columns = "
-            "frame.columns.astype(str)"
-        )
+    data = with_text_names(data)
     times = times_of_the_clock(data)
     try:
         return with_times(spark.createDataFrame(with_columns(data, times)), times)

@@ -26,7 +26,11 @@ from ..errors import DataError, DataNotice
 from .matrix import Matrix
 
 MAX_BINS = 250  # codes of a feature
-VALUE_POLICIES = ("mean", "zero")  # of missing values, to which a missing one of a category is one
+VALUE_POLICIES = (
+    "mean",
+    "zero",
+    "keep",
+)  # of missing values, to which a missing one of a category is one
 
 
 @dataclass

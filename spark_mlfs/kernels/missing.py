@@ -8,6 +8,8 @@ what was fitted there.
     ``"zero"``             0
     ``"drop"``             a training row that lacks one is left out. Later rows are never: one that
                            lacks a selected feature is refused, so that every row is accounted for
+    ``"keep"``             of selectors in memory, and `rank`: features are ranked as with their
+                           means, and the selected ones pass on with NaN, to a model that takes it
 
 A fitted model fills later rows with the means of the training rows; features that are not selected
 may be anything there.
@@ -32,6 +34,14 @@ MISSING = Parameter(
     "error",
     Choice(POLICIES),
     "what a missing value (NaN) of a feature becomes; a mean is training's",
+)
+KEEP = "keep"
+MISSING_OF_SELECTORS = Parameter(
+    "missing",
+    "error",
+    Choice((*POLICIES, KEEP)),
+    "what a missing value (NaN) of a feature becomes; a mean is training's; keep: it is ranked as "
+    "the mean, and passes on as NaN",
 )
 BITS = 30
 ROWS = 4096  # at a time

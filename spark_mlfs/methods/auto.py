@@ -42,6 +42,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..blocks.block import Block
+from ..blocks.groups import folds_of_groups
 from ..blocks.profile import profile_block
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
@@ -277,7 +278,10 @@ class InnerFolds:
 def folds_of(rows: Block, folds: int, seed: int) -> ndarray:
     """Return (n,) the fold of each row, as many rows to each.
 
-    Equal rows are together, in the order of the seeded hash of their smallest id."""
+    Equal rows are together, in the order of the seeded hash of their smallest id; groups of rows
+    stay whole, where there are some."""
+    if rows.groups is not None:
+        return folds_of_groups(rows.groups, folds)
     first, kind = distinct_rows(rows.x)  # rows come in the order of their ids
     order = np.argsort(mix(rows.ids[first], seed), kind="stable")
     size = np.bincount(kind)

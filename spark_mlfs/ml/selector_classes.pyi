@@ -16,6 +16,7 @@ class _Common(TypedDict, total=False):
     outputCol: str
     idCol: str | None
     weightCol: str | None
+    groupCol: str | None
     gradedLabels: bool
     gradeRange: Sequence[float] | None
     labelCuts: Sequence[float] | None

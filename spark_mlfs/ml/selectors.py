@@ -22,7 +22,7 @@ from .. import pipeline
 from ..adapters import glance
 from ..adapters.arrays import SCREEN, grades_of
 from ..adapters.classes import EstimatorClasses
-from ..adapters.columns import FEATURES, LABELS, ROW_ID, WEIGHT
+from ..adapters.columns import FEATURES, GROUP, LABELS, ROW_ID, WEIGHT
 from ..adapters.saved import SavedData, whole_ranking
 from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.dataset import Dataset
@@ -229,6 +229,7 @@ class SelectorEstimator(
         OUTPUT,
         ROW_ID,
         WEIGHT,
+        GROUP,
         *GRADING,
         *SELECTION,
         SCREEN,
@@ -243,6 +244,7 @@ class SelectorEstimator(
         grades = Grades.of(self._values(GRADING))
         return {
             "weight": self.getWeightCol(),
+            "groups": self.getGroupCol(),
             "grades": grades,
             "counted": checked.takes_codes,
         }
@@ -253,6 +255,7 @@ class SelectorEstimator(
     def _check(self, dataset: DataFrame) -> pipeline.Request:
         request = self._request()
         grades_of(self._values(GRADING), request, self.getWeightCol() is not None)
+        pipeline.check_rows([request], False, False, self.getGroupCol() is not None)
         return request
 
     def _request(self) -> pipeline.Request:
@@ -318,6 +321,8 @@ class MultiLabelSelector(SelectorEstimator):
     penalties : what features' penalties are multiplied by, {name or pattern: number} or a list; 0:
         never shrunk away
     weightCol : column of the rows' weights, numbers of 0 or more; for methods of counts and moments
+    groupCol : column of the rows' groups, such as patients, which the folds of forward and auto
+        keep whole
     gradedLabels, gradeRange : whether labels are grades, numbers from 0 to 1, and what they go from
         and to where it is not that; for methods of moments
     labelCuts : for all others: a label is positive where its grade is at least the cut; several

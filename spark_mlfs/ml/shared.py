@@ -12,7 +12,7 @@ from pyspark.ml.param.shared import (
 )
 
 from ..adapters.arrays import SCREEN
-from ..adapters.columns import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
+from ..adapters.columns import COLUMN, FEATURES, GROUP, LABELS, ROW_ID, WEIGHT
 from ..adapters.selection import SELECTION
 from ..blocks.grades import SETTINGS as GRADING
 from ..params import Parameter
@@ -83,5 +83,5 @@ class SelectionAccessors(Checked, parameters=SELECTION):
     """Which features are kept."""
 
 
-class RankingAccessors(Checked, parameters=(SCREEN, *CONSTRAINTS, WEIGHT, *GRADING)):
+class RankingAccessors(Checked, parameters=(SCREEN, *CONSTRAINTS, WEIGHT, GROUP, *GRADING)):
     """What a ranking is held to, and how rows and labels count."""

@@ -13,11 +13,12 @@ import pandas as pd
 
 from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import State
-from ..blocks.tables import features_of, wrong_value
+from ..blocks.tables import column_names, features_of, wrong_value
 from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import scaled
+from ..frames.names import with_text_names
 from ..kernels.matrix import Matrix
 from ..kernels.missing import filled
 
@@ -104,7 +105,8 @@ class Steps:
                         f"the cells of {table.columns[0]!r} are not arrays of {self.width} numbers "
                         "each"
                     ) from None
-            elif self.columns is not None and any(isinstance(name, str) for name in table.columns):
+            elif self.columns is not None and column_names(table) is not None:
+                table = with_text_names(table)
                 needed = self.columns
                 if steps and steps[0][0] == "take":
                     needed = [self.columns[i] for i in steps[0][1]]

@@ -34,7 +34,7 @@ def parquet(spark: SparkSession, path: Tables, features: str | Sequence[str], la
     id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
     empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
     unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, group: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """Parquet files."""
@@ -43,7 +43,7 @@ def delta(spark: SparkSession, path: Tables, features: str | Sequence[str], labe
     id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
     empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
     unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, group: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """Delta tables."""
@@ -52,7 +52,7 @@ def csv(spark: SparkSession, path: Tables, features: str | Sequence[str], labels
     text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
     empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
     unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, group: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
     sep: str | None = None, quote: str = "\"", escape: str | None = None, header: bool | None = None,
@@ -63,7 +63,7 @@ def json(spark: SparkSession, path: Tables, features: str | Sequence[str], label
     text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
     empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
     unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, group: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """JSON files."""
@@ -72,7 +72,7 @@ def table(spark: SparkSession, path: Tables, features: str | Sequence[str], labe
     format: str = "table", *, id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None,
     label_key: str | None = None, empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
     unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, group: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
     categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`."""
@@ -81,9 +81,9 @@ def text(spark: SparkSession, path: Tables, text: str, labels: str | Sequence[st
     id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
     empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
     unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None, pattern: str | None = "\\W+",
-    stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0, binary: bool = False,
-    vocabulary: Sequence[str] | None = None) -> DataFrame:
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, group: str | None = None,
+    pattern: str | None = "\\W+", stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0,
+    binary: bool = False, vocabulary: Sequence[str] | None = None) -> DataFrame:
     """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
 def files(spark: SparkSession, path: Paths, features: str = "image", feature_options: Mapping[str, str] | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import LARGE_WHOLE, DataError
 from ..frames.frame import Kind, LocalFrame, kinds_of
 from ..frames.names import columns_of, quoted
-from ..frames.schema import FEATURES, ID, LABELS, PACKED_FROM, WEIGHT, with_names
+from ..frames.schema import FEATURES, GROUP, ID, LABELS, PACKED_FROM, WEIGHT, with_names
 from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
 from .csv_files import narrowed
@@ -84,6 +84,7 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
             if layout.weight is not None
             else []
         ),
+        *_groups(source, layout),
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
@@ -104,8 +105,18 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
         else F.coalesce("key", F.lit(0).cast("bigint"))
     ).alias(ID)
     weights = [F.col("w").alias(WEIGHT)] if layout.weight is not None else []
-    frame = rows.select(id, features, labels, *weights)
-    return frame, unchecked.select(id, F.col("x").alias(FEATURES), labels, *weights)
+    groups = [F.col(GROUP)] if layout.group is not None else []
+    others = [*weights, *groups]
+    frame = rows.select(id, features, labels, *others)
+    return frame, unchecked.select(id, F.col("x").alias(FEATURES), labels, *others)
+
+
+def _groups(source: DataFrame, layout: Layout) -> list[Column]:
+    """Return the column of groups, as numbers or texts; none where there is none."""
+    if layout.group is None:
+        return []
+    kind = "bigint" if kinds_of(source)[layout.group].integer else "string"
+    return [F.col(quoted(layout.group)).cast(kind).alias(GROUP)]
 
 
 @dataclass(frozen=True)

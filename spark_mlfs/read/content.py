@@ -186,6 +186,7 @@ class Files(Reader):
             "graded": False,
             "needed": (),
             "weight": None,
+            "group": None,
             "categories": "auto",
         }
         frame = with_names(assemble(usable, options), FEATURES, encoder.names)

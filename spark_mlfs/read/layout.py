@@ -94,6 +94,7 @@ class Layout:
     y: ColumnOfCells
     id: str | None
     weight: str | None
+    group: str | None
     id_kind: Kind | None
     missing: str
     needed: Sequence[str]
@@ -157,13 +158,13 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
     Raises `ParameterError` or `DataError` for columns that are not there."""
     id_columns = [] if p["id"] is None else columns_of(source, p["id"], "id")
     weight_columns = [] if p["weight"] is None else columns_of(source, p["weight"], "weight")
+    group_columns = [] if p["group"] is None else columns_of(source, p["group"], "group")
     _check_single("id", p["id"], id_columns)
     _check_single("weight", p["weight"], weight_columns)
-    others = id_columns + weight_columns
+    _check_single("group", p["group"], group_columns)
+    others = id_columns + weight_columns + group_columns
     label_columns = columns_of(source, p["labels"], "labels", others)
-    feature_columns = columns_of(
-        source, p["features"], "features", id_columns + label_columns + weight_columns
-    )
+    feature_columns = columns_of(source, p["features"], "features", others + label_columns)
     both = set(label_columns) & set(feature_columns)
     if both:
         raise ParameterError(
@@ -195,6 +196,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
         y,
         id_column,
         weight,
+        next(iter(group_columns), None),
         id_kind,
         p["missing"],
         p["needed"],

@@ -19,7 +19,7 @@ from ..errors import LARGE_WHOLE, DataError
 from ..frames import vectors
 from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, Part
 from ..frames.parquet import VECTOR, kind_of_arrow
-from ..frames.schema import FEATURES, ID, LABELS, WEIGHT
+from ..frames.schema import FEATURES, GROUP, ID, LABELS, WEIGHT
 from ..kernels import xxhash
 from ..kernels.categories import Categories
 from .label_cells import composed, truth_here
@@ -29,7 +29,7 @@ from .layout import DAY, NUMBER, ColumnOfCells, Layout
 def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     """Return ``id, features, labels``, and ``weight``, of a table: checked, as vectors, or
     unchecked, as packing takes them."""
-    read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight))}
+    read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight, layout.group))}
     narrow, labels = source.select(*read), source.select(*layout.y.columns)
     rows = partial(_assembled_rows, kinds=source.kinds, layout=layout, checked=checked)
     both = enumerate(zip(narrow.parts, labels.parts, strict=True))
@@ -42,9 +42,11 @@ def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
         FEATURES: _kind(layout.x, checked),
         LABELS: _kind(layout.y, True),
     }
-    return LocalFrame(
-        parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), sizes=narrow.sizes
-    )
+    if layout.weight:
+        kinds[WEIGHT] = Kind("double")
+    if layout.group:
+        kinds[GROUP] = Kind("bigint" if source.kinds[layout.group].integer else "string")
+    return LocalFrame(parts, kinds, sizes=narrow.sizes)
 
 
 def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:
@@ -196,6 +198,11 @@ class _Rows:
         if self.layout.weight is not None:
             columns.append(self.rows[self.layout.weight].cast(pa.float64()))
             names.append(WEIGHT)
+        if self.layout.group is not None:
+            cells = self.rows[self.layout.group]
+            integer = pa.types.is_integer(cells.type)
+            columns.append(cells.cast(pa.int64() if integer else pa.string()))
+            names.append(GROUP)
         return pa.RecordBatch.from_arrays(columns, names)
 
     def _ids(self) -> ndarray:

@@ -105,6 +105,12 @@ COLUMNS = (
         Optional(params.Text("a column")),
         "column of the rows' weights, which becomes weight",
     ),
+    Parameter(
+        "group",
+        None,
+        Optional(params.Text("a column")),
+        "column of the rows' groups, such as patients, which folds keep whole; it becomes group",
+    ),
 )
 
 

@@ -20,7 +20,7 @@ from ..errors import ParameterError
 from ..evaluate import summary as tables
 from ..evaluate.compare import ForgetfulJournal, run
 from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
-from ..evaluate.outcome import Outcome
+from ..evaluate.outcome import Outcome, leakage_line
 from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_comparison
 from ..evaluate.trials import ALL_FEATURES
 from ..frames.frame import LocalSession
@@ -85,6 +85,7 @@ class ComparisonView:
         self.kind, self.metric = tables.main_metric(plan)
         self.metrics = list(product(plan.protocol.metrics, LARGER_IS_BETTER))
         self.others = [pair for pair in self.metrics if pair != (self.kind, self.metric)]
+        self.apart = leakage_line(plan, outcome.data)
 
     def summary(
         self, classifier: str, kind: str | None = None, metric: str | None = None

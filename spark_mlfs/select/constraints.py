@@ -30,9 +30,10 @@
               here. The column ``penalty`` has them.
 
 Features are listed by name, by a pattern of names (``title_*``; * any text, ? one character, [ab]
-one of them; a name that exists is no pattern) or by place from 0. Costs and penalties are a list,
-one for each feature, or by name and pattern: a feature has what stands at its name, else at the
-first pattern that matches. A rule (`select.rules`) looks at all features that are not excluded, and
+one of them; a name that exists is no pattern) or by place from 0. Where the data name their
+features by whole numbers, a whole number is a name. Costs and penalties are a list, one for each
+feature, or by name and pattern: a feature has what stands at its name, else at the first pattern
+that matches. A rule (`select.rules`) looks at all features that are not excluded, and
 keeps the included ones besides those that pass; it takes no groups and no costs, since it judges
 features one by one."""
 
@@ -90,9 +91,9 @@ class Constraints:
     include: Listed = ()
     exclude: Listed = ()
     groups: tuple[tuple[str, Listed], ...] = ()
-    costs: tuple[tuple[str, float], ...] | tuple[float, ...] = ()
+    costs: tuple[tuple[str | int, float], ...] | tuple[float, ...] = ()
     budget: float | None = None
-    penalties: tuple[tuple[str, float], ...] | tuple[float, ...] = ()
+    penalties: tuple[tuple[str | int, float], ...] | tuple[float, ...] = ()
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Constraints | None:
@@ -409,8 +410,8 @@ def _by_feature(
         if name not in place:
             out[places(setting, (name,), place)] = number
     for name, number in listed:
-        if name in place:
-            out[place[name]] = number
+        if isinstance(name, int) or name in place:
+            out[places(setting, (name,), place)] = number
     free = np.flatnonzero(np.isnan(out))
     if len(free):
         others = f", nor have {len(free) - 1} others" if len(free) > 1 else ""
@@ -427,17 +428,40 @@ def places(setting: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
     out: dict[int, None] = {}
     for feature in listed:
         if isinstance(feature, int):
-            if feature >= len(place):
-                raise ParameterError(
-                    f"{setting}: there is no feature {feature}: they are numbered from 0 to "
-                    f"{len(place) - 1}"
-                )
-            out[feature] = None
+            out[_place_of_number(setting, feature, place)] = None
         elif feature in place:
             out[place[feature]] = None
         else:
             out.update(dict.fromkeys(_matches(setting, feature, place)))
     return list(out)
+
+
+def _place_of_number(setting: str, number: int, place: Mapping[str, int]) -> int:
+    """Return the place that a whole number stands for.
+
+    It is a name where all names are whole numbers, or where there is no such place. Raises
+    `ParameterError` where there is neither, and where both are, of two features."""
+    name = str(number)
+    is_place = 0 <= number < len(place)
+    if all(re.fullmatch(r"-?\d+", known) for known in place):
+        if name in place:
+            return place[name]
+        first = next(iter(place))
+        raise ParameterError(
+            f"{setting}: the data have no feature {name!r}; they are named by numbers like "
+            f"{first!r}, and a number is a name"
+        )
+    if name not in place and not is_place:
+        raise ParameterError(
+            f"{setting}: there is no feature {name}: they are numbered from 0 to {len(place) - 1}"
+        )
+    if name in place and is_place and place[name] != number:
+        other = next(known for known, i in place.items() if i == number)
+        raise ParameterError(
+            f"{setting}: {name} is the name of one feature and the place of another, {other!r}: "
+            f"give the text {name!r}, or {other!r}"
+        )
+    return number if is_place else place[name]
 
 
 def _matches(setting: str, pattern: str, place: Mapping[str, int]) -> list[int]:

@@ -260,6 +260,11 @@ class Request:
             isinstance(extra, Rule) and extra.mode in TESTS for extra in self.extras
         )
 
+    @property
+    def makes_folds(self) -> bool:
+        """Whether the method divides the rows into folds, which can keep groups of them whole."""
+        return _makes_folds(type(self.implementation))
+
     def with_groups(self, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Request:
         """Add groups, each counted as one feature, where the method takes groups."""
         constraints = self.constraints or Constraints()
@@ -371,12 +376,23 @@ def kept_part(
     return ranking.iloc[:count]
 
 
-def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
+def check_rows(
+    requests: Sequence[Request],
+    weighted: bool,
+    graded: bool,
+    grouped: bool = False,
+) -> None:
     """Raise `ParameterError` for the first request that does not take the rows.
 
     It cannot count rows by weights, or take labels that are grades, where rows are `weighted` or
-    `graded`."""
+    `graded`; or makes no folds, where they are `grouped`."""
     for request in requests:
+        if grouped and not (request.auto or request.makes_folds):
+            able = ", ".join(n for n in METHODS if _makes_folds(METHODS[n]))
+            raise ParameterError(
+                f"{request.method} makes no folds of rows: leave {setting('group_col')} out, or "
+                f"choose one of {able}"
+            )
         for name, takes_weights, takes_grades in _what_it_takes(request):
             if weighted and not takes_weights:
                 raise ParameterError(
@@ -392,6 +408,10 @@ def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> Non
                     "such as 0.5, a label being positive where its grade is at least that; or "
                     f"choose a method that takes grades: {able}"
                 )
+
+
+def _makes_folds(method: type[Method]) -> bool:
+    return any(p.name == "folds" for p in method.parameters)
 
 
 def _what_it_takes(request: Request) -> list[tuple[str, bool, bool]]:

@@ -16,12 +16,14 @@ from ..adapters.docstrings import Spelling, snake
 from ..blocks.arrays import pack_arrays
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
-from ..blocks.table_labels import Labelled
-from ..blocks.tables import features_of, wrong_value
+from ..blocks.table_labels import Labelled, objects
+from ..blocks.tables import column_names, features_of, wrong_value
+from ..errors import DataError
 from ..frames.frame import MEMORY
+from ..frames.names import with_text_names
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix
-from ..kernels.missing import MISSING, fill_values, filled
+from ..kernels.missing import KEEP, MISSING, fill_values, filled
 
 
 class ArrayEstimator(EntryEstimator, BaseEstimator):
@@ -31,6 +33,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     _spelled: ClassVar[Spelling] = snake
     memory_bytes: int | None
     missing = "error"  # of what was pickled before there was one
+    names_as_text_ = False  # whether names of the training frame were no text
     fill_: np.ndarray | None = None
     categories_: Categories | None = None
 
@@ -49,7 +52,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing in ("mean", "zero")
+        tags.input_tags.allow_nan = self.missing in ("mean", "zero", KEEP)
         tags.target_tags.required = tags.target_tags.multi_output = True
         tags.target_tags.one_d_labels = tags.target_tags.two_d_labels = True
         return tags
@@ -66,23 +69,26 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         weights: Any = None,
         grades: Grades | None = None,
         codes: bool = False,
+        **options: Any,
     ) -> tuple[InMemoryDataset, Labelled]:
         """Pack the training rows and their labels, and note what scikit-learn notes of them.
 
-        `n_features_in_`, `feature_names_in_`."""
+        `n_features_in_`, `feature_names_in_`. `options` are further ones of `pack_arrays`."""
         MEMORY.accept(self.memory_bytes)
+        missing = next(p for p in self._common if p.name == MISSING.name).accept(self.missing)
         rows, labels = pack_arrays(
             X,
             y,
             weights,
             grades,
-            missing=self.missing,
+            missing=missing,
             codes=codes,
+            **options,
         )
         self.categories_ = rows.categories
-        self.fill_ = fill_values(rows.fitted, rows.profile.d)
+        self.fill_ = None if missing == KEEP else fill_values(rows.fitted, rows.profile.d)
         note_features(self, X, reset=True)
-        self.label_names_ = np.array(rows.label_names, object)
+        self.label_names_ = objects(labels.values)
         return rows, labels
 
     def _rows(self, X: Any) -> Matrix:
@@ -102,7 +108,14 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
 def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     """Note names and number of the features on the estimator, or compare with the noted ones.
 
-    As scikit-learn does."""
+    As scikit-learn does, with names that are no text as text. Columns that were never named are
+    those named by their places."""
+    named = X if column_names(X) is None else with_text_names(X)
+    if reset:
+        estimator.names_as_text_ = named is not X
+    elif not (hasattr(estimator, "feature_names_in_") and column_names(X)):
+        named = _named_by_place(X, named, estimator)
+    X = named
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # before scikit-learn 1.6
@@ -110,3 +123,22 @@ def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
         estimator._check_n_features(X, reset=reset)
     else:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def _named_by_place(X: Any, named: Any, estimator: Any) -> Any:
+    """Return X with names or without, as scikit-learn shall compare it, where one side has none.
+
+    Raises `DataError` where columns that are called by their places stand in another order."""
+    by_place = [str(place) for place in range(estimator.n_features_in_)]
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None:
+        return with_text_names(X) if set(known) == set(by_place) else X
+    if named is X:
+        return X
+    names = list(named.columns)
+    if names != by_place and set(names) == set(by_place):
+        raise DataError(
+            f"the columns of X are in another order ({', '.join(names[:5])} …) than in training, "
+            "where they had no names but their places: give X[sorted(X.columns)]"
+        )
+    return X if names == by_place else named

@@ -2,6 +2,7 @@
 
 # fmt: off
 # ruff: noqa: E501, I001
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from typing_extensions import Unpack
@@ -11,6 +12,7 @@ from .learners import ClassifierOfArrays
 class _Common(TypedDict, total=False):
     missing: Literal['error', 'mean', 'zero', 'drop']
     memory_bytes: int | None
+    classes: Sequence[object] | None
 
 
 class MLkNNClassifier(ClassifierOfArrays, entry="mlknn"):

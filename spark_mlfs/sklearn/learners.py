@@ -4,7 +4,7 @@ A class for each is in `sklearn.extractor_classes` and `.classifier_classes`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic
 
 import numpy as np
@@ -19,28 +19,45 @@ from ..adapters.arrays import in_arrays, memory_of
 from ..adapters.classes import EstimatorClasses, Fit, Learner
 from ..adapters.docstrings import ROWS
 from ..adapters.learned import warn_of_early_stop
+from ..blocks.arrays import weights_of
 from ..blocks.codec import State
-from ..blocks.table_labels import COLLECTIONS, Labelled, are_tags
-from ..blocks.tables import aligned, kind_of
+from ..blocks.table_labels import Labelled
+from ..blocks.tables import aligned_rows
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
 from ..engine.base import one_thread
-from ..errors import ParameterError, spelled_by
+from ..errors import DataError, ParameterError, spelled_by
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..frames.schema import SLICES
 from ..lazy import Self
+from ..params import LabelNames, Optional, Parameter
 from ..statistics.base import Budgets
 from .base import ArrayEstimator
+from .truth import TagColumns, right_classes, right_labels
+
+CLASSES = Parameter(
+    "classes",
+    None,
+    Optional(LabelNames()),
+    "the labels that there are, in the order of the columns of what is predicted; None: those of "
+    "the training rows",
+)
 
 
 class LearningEstimator(ArrayEstimator, Generic[Learner]):
     """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
 
     @spelled_by(in_arrays)
-    def _learn(self, X: Any, y: Any, added: Mapping[str, Any]) -> Labelled:
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        added: Mapping[str, Any],
+        classes: Sequence[Any] | None = None,
+    ) -> Labelled:
         parameters = self._own_parameters()
-        rows, labels = self._hold(X, y)
+        rows, labels = self._hold(X, y, classes=classes)
         memory = memory_of(self.memory_bytes)
         budgets = Budgets(driver=memory, worker=memory)
         fit = Fit(self.entry(), parameters, added)
@@ -108,7 +125,10 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
 
     `predict` gives an indicator matrix, or where y gave one class a row, classes: the one that
     scores best. Scores are probabilities (`predict_proba`) or decision values
-    (`decision_function`), as the classifier has them.
+    (`decision_function`), as the classifier has them. Columns are the labels of `label_names_`:
+    those that the training rows have, in ascending order, or `classes`, in theirs. NumPy,
+    and so `cross_val_predict`, puts labels of classifiers that learned other tags together by tag,
+    and refuses to do so with scores: give `classes`.
 
     Attributes of a fitted one
     --------------------------
@@ -117,6 +137,9 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
     registry = CLASSIFIERS
+    _common = (*ArrayEstimator._common, CLASSES)
+    classes: Any = None  # of what was pickled before there were
+    by_place_ = tagged_ = False
     _example = f"""{ROWS}>>> from spark_mlfs.sklearn import $name
 >>> $name().fit(X, tags).predict(X[:2]).tolist()  # politics, sport
 [[0, 1], [1, 1]]"""
@@ -139,8 +162,16 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
                     'set_output(transform="pandas")'
                 )
             added["slices"] = list(slices)
-        labels = self._learn(X, y, added)
+        classes = CLASSES.accept(self.classes)
+        labels = self._learn(
+            X,
+            y,
+            added,
+            classes,
+        )
         self.single_ = labels.classes is not None
+        self.by_place_ = labels.by_place
+        self.tagged_ = labels.tagged and classes is None
         self.classes_: Any = labels.classes if self.single_ else np.arange(len(labels.names))
         return self
 
@@ -150,35 +181,42 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
             labels, scores = self.entry().predictor(self.state_).predict(x)
             return labels, scores
 
+    def _by_tag(self, values: np.ndarray) -> np.ndarray:
+        return TagColumns.of(values, self.label_names_) if self.tagged_ else values
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the 0/1 labels (rows, q) of rows X, or classes (rows,)."""
         labels, scores = self._predicted(X)
-        return self.classes_[np.argmax(scores, axis=1)] if self.single_ else labels.astype(np.int64)
+        if self.single_:
+            return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+        return self._by_tag(labels.astype(np.int64))
 
+    @spelled_by(in_arrays)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows whose labels are all predicted.
 
-        y as `fit` takes it, the columns of a frame by name. Rows without known tags do not
-        count."""
-        y = aligned(y, X, "y")
-        sample_weight = aligned(sample_weight, X, "sample_weight")
-        if kind_of(y) and set(y.columns) == set(self.label_names_):
-            y = y[list(self.label_names_)]
-        if self.single_ or not are_tags(y):
-            return float(super().score(X, y, sample_weight))
-        place = {name: j for j, name in enumerate(self.label_names_)}
-        known = np.array([isinstance(cell, COLLECTIONS) for cell in y])
-        truth = [
-            frozenset(place.get(tag, -1) for tag in cell) if is_known else None
-            for cell, is_known in zip(y, known, strict=True)
-        ]
-        right = [
-            frozenset(np.flatnonzero(row).tolist()) == labels
-            for row, labels in zip(self.predict(X), truth, strict=True)
-        ]
-        weights = known * 1
+        y as `fit` takes it, the columns of a frame by name. Rows with labels that are not known do
+        not count."""
+        X, y, sample_weight = aligned_rows(X=X, y=y, sample_weight=sample_weight).values()
+        predicted = np.asarray(self.predict(X))
+        if self.single_:
+            right, known = right_classes(predicted, y)
+        else:
+            names = [str(name) for name in self.label_names_]
+            right, known = right_labels(
+                predicted,
+                y,
+                names,
+                self.by_place_,
+            )
+        weights = known * 1.0
         if sample_weight is not None:
-            weights = known * np.asarray(sample_weight)
+            weights *= weights_of(sample_weight, len(known))
+        if not weights.any():
+            raise DataError(
+                "no row of y counts, as its labels are unknown, or its weight is 0; give rows with "
+                "known labels"
+            )
         return float(np.average(right, weights=weights))
 
     @available_if(_gives_probabilities)
@@ -187,7 +225,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         scores = self._predicted(X)[1]
         if not self.single_:  # scikit-learn wants them inside (0, 1)
             tiny = np.finfo(float).eps
-            return np.asarray(scores.clip(tiny, 1 - tiny))
+            return self._by_tag(np.asarray(scores.clip(tiny, 1 - tiny)))
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
 
@@ -198,7 +236,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         scores = self._predicted(X)[1]
         if self.single_ and scores.shape[1] == 2:
             scores = scores[:, 1] - scores[:, 0]
-        return scores
+        return self._by_tag(scores)
 
 
 CLASSIFYING = EstimatorClasses(

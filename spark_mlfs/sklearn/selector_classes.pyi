@@ -29,7 +29,7 @@ class _Common(TypedDict, total=False):
     graded_labels: bool
     grade_range: Sequence[float] | None
     label_cuts: Sequence[float] | None
-    missing: Literal['error', 'mean', 'zero', 'drop']
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep']
     memory_bytes: int | None
 
 

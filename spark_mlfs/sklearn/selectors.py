@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from sklearn.base import TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..adapters import glance
@@ -29,9 +31,10 @@ from ..adapters.docstrings import ROWS, takes_settings
 from ..blocks.tables import features_of, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frames.frame import MEMORY
-from ..kernels.missing import MISSING, filled
+from ..kernels.missing import KEEP, MISSING_OF_SELECTORS, filled
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import by_name
+from ..pipeline import check_rows
 from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
@@ -69,7 +72,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     scikit-learn's selectors do; `ranking_` and `selected_` by rank."""
 
     registry = METHODS
-    _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MISSING, MEMORY)
+    _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MISSING_OF_SELECTORS, MEMORY)
     _example = f"""{ROWS}>>> from spark_mlfs.sklearn import $name
 >>> $name(num_top_features=2).fit(X, tags).get_feature_names_out().tolist()
 ['goal', 'vote']"""
@@ -78,27 +81,41 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         return self.entry.name, self._own_parameters()
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+    ) -> Self:
         """Rank the features of X (n, d) by the labels y.
 
         An indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one class a row, or a list of
-        tags a row."""
-        return self._fit(X, y, None)
+        tags a row. `groups` (n,): of rows that the folds of `forward` and `auto` keep together."""
+        return self._fit(X, y, None, groups)
 
     @spelled_by(in_arrays)
-    def _fit(self, X: Any, y: Any, weights: Any) -> Self:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        weights: Any,
+        groups: Any,
+    ) -> Self:
         settings = {
             p.name: getattr(self, p.name) for p in (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING)
         }
         method, parameters = self._named()
         request = request_of(method, parameters, settings)  # before any row is read
         grades = grades_of(settings, request, weights is not None)
+        check_rows([request], False, False, groups is not None)
         rows, _ = self._hold(
             X,
             y,
             weights,
             grades,
             request.takes_codes,
+            groups=groups,
         )
         result = selected(rows, request, self.memory_bytes)
         result.warn(stacklevel=4)
@@ -152,9 +169,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     def transform(self, X: Any) -> Any:
         """Return the kept columns of X, in the order of their places.
 
-        Missing values are filled as in training; in other columns they may be there."""
+        Missing values are filled as in training, or kept; in other columns they may be there. A
+        frame that becomes a frame (`set_output`) keeps the types of its columns."""
         check_is_fitted(self)
-        kind_of(X)  # which refuses a lazy frame
+        kind = kind_of(X)  # which refuses a lazy frame
         columns = np.sort(self.selected_)
         if self.categories_ is None:
             known = signature(check_array).parameters
@@ -167,14 +185,43 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
             note_features(self, X, reset=False)
             x = features_of(X, self.categories_)[0].astype(np.float64)
             names = self.categories_.names
-        if self.missing == "error":
-            wrong_value(x, names)
         out = x[:, columns]
         fill = None if self.fill_ is None else self.fill_[columns]
         out = filled(out, fill).astype(out.dtype, copy=False)
-        column_names = [names[place] for place in columns] if names else None
-        wrong_value(out, column_names)
-        return out
+        kept_names = [names[place] if names else place for place in columns.tolist()]
+        wrong_value(out, kept_names, self.missing == KEEP)
+        container = _get_output_config("transform", self)["dense"]
+        if not kind or container == "default":
+            return out
+        frame = self._typed(X, out, columns)
+        return frame.to_pandas() if kind == "polars" and container == "pandas" else frame
+
+    def _typed(self, X: Any, values: Any, features: np.ndarray) -> Any:
+        """Return kept features as a frame of the kind of X, in the types of its columns.
+
+        Filled ones, and those of categories and dates, are the `values` (rows, features)."""
+        sources = features
+        own_values = np.zeros(len(features), bool)
+        if self.categories_ is not None:
+            sources = self.categories_.sources[features]
+            own_values |= np.isin(sources, [*self.categories_.values, *self.categories_.dates])
+        pandas = hasattr(X, "iloc")
+        if self.fill_ is not None:
+            columns = (X.iloc[:, place] if pandas else X[:, int(place)] for place in sources)
+            own_values |= [bool(pd.isna(column.to_numpy()).any()) for column in columns]
+        if own_values.any() and sp.issparse(values):
+            values = values.toarray()
+        if pandas:
+            frame = X.iloc[:, sources].copy(deep=False)
+            for place in np.flatnonzero(own_values):
+                frame.isetitem(place, values[:, place])
+            return frame
+        return type(X)(
+            {
+                str(place): values[:, place] if own_values[place] else X[:, int(source)]
+                for place, source in enumerate(sources)
+            }
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the kept features, in the order of their places.
@@ -183,6 +230,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         from sklearn.utils.validation import _check_feature_names_in
 
         check_is_fitted(self)
+        if self.names_as_text_ and np.shape(input_features) == (self.n_features_in_,):
+            input_features = None  # of names that are no text scikit-learn has the places here
         names = _check_feature_names_in(self, input_features)
         if self.categories_ is not None:
             names = replace(self.categories_, columns=[*map(str, names)]).names
@@ -196,12 +245,20 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 class WeightedSelectorOfArrays(SelectorOfArrays):
     """Common part of the selectors whose method takes row weights."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+    ) -> Self:
         """Rank the features of X (n, d) by the labels y.
 
         An indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one class a row, or a list of
-        tags a row. `sample_weight` (n,), numbers of 0 or more: a row of weight 2 counts as two."""
-        return self._fit(X, y, sample_weight)
+        tags a row. `sample_weight` (n,), numbers of 0 or more: a row of weight 2 counts as two.
+        `groups` (n,): of rows that the folds of `forward` and `auto` keep together."""
+        return self._fit(X, y, sample_weight, groups)
 
 
 class MultiLabelSelector(WeightedSelectorOfArrays):
@@ -231,9 +288,9 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
             default None
         whether labels are grades, what these go from and to, and from which on a label is
         positive: as in `rank`
-    missing : {"error", "mean", "zero", "drop"}, default "error"
+    missing : {"error", "mean", "zero", "drop", "keep"}, default "error"
         what a missing value (NaN) in X becomes (`spark_mlfs.kernels.missing`); `transform` fills as
-        `fit` did, with its means
+        `fit` did, with its means, or with "keep" passes it on
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's
         memory

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
-from sklearn.model_selection._split import _validate_shuffle_split
+from sklearn.model_selection._split import GroupsConsumerMixin, _validate_shuffle_split
 from sklearn.utils import check_random_state
 
-from ..blocks.folds import positives, stratify
+from ..blocks.arrays import groups_of
+from ..blocks.folds import groups_with_counts, positives, stratify, stratify_groups
+from ..blocks.tables import aligned_rows
 from ..errors import DataError
 
 
-class MultiLabelStratifiedKFold(StratifiedKFold):
+class MultiLabelStratifiedKFold(GroupsConsumerMixin, StratifiedKFold):
     """K folds, each with its share of every label's rows, or nearly (iterative stratification,
     Sechidis et al. 2011).
 
@@ -26,14 +30,15 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
     random_state : int | RandomState | None, default None
 
     `split(X, y)` takes labels as `rank` does: a matrix or frame (n, q) of 0, 1 and NaN, a class a
-    row, or a list of tags a row.
+    row, or a list of tags a row. With `groups` (n,), such as patients or days, each group is in one
+    fold, and the folds are as even as that allows; a notice says where they are not.
 
     >>> next(MultiLabelStratifiedKFold(2).split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
     (array([1, 3]), array([0, 2]))"""
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield training and test places of the rows, fold by fold."""
-        labels = positives(y)
+        labels, keys = _labels_and_groups(X, y, groups)
         count = self.n_splits
         n = labels.shape[0]
         if count > n:
@@ -42,12 +47,12 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
                 f"samples: n_samples={n}."
             )
         seed = _seed(self.random_state) if self.shuffle else 0
-        folds = stratify(np.arange(n), labels, (1 / count,) * count, seed).folds
+        folds = _folds(labels, keys, (1 / count,) * count, seed)
         for fold in range(count):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
 
-class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
+class MultiLabelStratifiedShuffleSplit(GroupsConsumerMixin, StratifiedShuffleSplit):
     """Random training and test rows, each side with its share of every label's rows, or nearly.
 
     The numbers of rows are nearly the requested ones.
@@ -60,7 +65,7 @@ class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
         both are None
     random_state : int | RandomState | None, default None
 
-    `split(X, y)` takes labels as `MultiLabelStratifiedKFold` does.
+    `split(X, y, groups)` takes labels and groups as `MultiLabelStratifiedKFold` does.
 
     >>> splitter = MultiLabelStratifiedShuffleSplit(1, test_size=0.5, random_state=0)
     >>> next(splitter.split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
@@ -68,7 +73,7 @@ class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield training and test places of the rows, split by split."""
-        labels = positives(y)
+        labels, keys = _labels_and_groups(X, y, groups)
         n = labels.shape[0]
         train, test = _validate_shuffle_split(
             n, self.test_size, self.train_size, self._default_test_size
@@ -78,12 +83,32 @@ class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
             shares.append((n - train - test) / n)
         state = check_random_state(self.random_state)
         for _ in range(self.n_splits):
-            folds = stratify(np.arange(n), labels, tuple(shares), _seed(state)).folds
+            folds = _folds(labels, keys, tuple(shares), _seed(state))
             yield np.flatnonzero(folds == 1), np.flatnonzero(folds == 0)
 
 
+def _labels_and_groups(X: Any, y: Any, groups: Any) -> tuple[sp.csr_matrix, np.ndarray | None]:
+    """Return labels (n, q) of the rows of X, and the group (n,) of each; None without groups."""
+    _, y, groups = aligned_rows(X=X, y=y, groups=groups).values()
+    labels = positives(y)
+    return labels, None if groups is None else groups_of(groups, labels.shape[0])
+
+
+def _folds(
+    labels: sp.csr_matrix,
+    groups: np.ndarray | None,
+    shares: tuple[float, ...],
+    seed: int,
+) -> np.ndarray:
+    """Return the fold (n,) of each row, of whole groups where there are some."""
+    if groups is None:
+        return stratify(np.arange(labels.shape[0]), labels, shares, seed).folds
+    counted = groups_with_counts(groups, labels)
+    folds = stratify_groups(*counted, shares, seed)
+    return folds.folds[np.searchsorted(folds.ids, groups)]
+
+
 def _seed(random_state: Any) -> int:
-    """Return a whole number as it is, else one that is drawn."""
-    if isinstance(random_state, int):
-        return random_state
-    return int(check_random_state(random_state).randint(1 << 31))
+    """Return a whole number as it is, else one that is drawn; scikit-learn refuses others."""
+    state = check_random_state(random_state)
+    return int(random_state) if isinstance(random_state, Integral) else int(state.randint(1 << 31))

@@ -22,6 +22,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
 from ..errors import ParameterError, setting, spelled_by
+from ..kernels.missing import KEEP
 from ..methods.regression import MANY_LABELS
 from ..output.manifest import now
 from ..statistics.base import Budgets, Statistic
@@ -138,10 +139,10 @@ def collect(  # noqa: PLR0913
 
 def refuse_mean(missing: Any) -> None:
     """Raise `ParameterError` for what each window of rows would fill otherwise."""
-    if missing == "mean":
+    if missing in ("mean", KEEP):
         raise ParameterError(
-            "missing='mean' fills rows of each time with another number: fill them first, or give "
-            "zero or drop"
+            f"missing={missing!r} fills rows of each time with another number: fill them first, or "
+            "give zero or drop"
         )
 
 

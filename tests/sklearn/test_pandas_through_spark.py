@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import spark_mlfs
-from spark_mlfs import DataError, ParameterError
+from spark_mlfs import ParameterError
 from spark_mlfs.testing import example
 
 X, Y = example()
@@ -43,6 +43,16 @@ def test_a_table_may_be_a_pandas_frame(spark):
     assert model.selectedFeatureNames == spark_mlfs.rank(frame[names], Y, "mim", 4)["name"].tolist()
 
 
+def test_names_that_are_no_text_are_names_as_text(spark):
+    frame = pd.DataFrame(np.hstack([X, Y]))
+    names = [str(j) for j in range(X.shape[1])]
+    labels = [str(X.shape[1] + j) for j in range(Y.shape[1])]
+    read = spark_mlfs.read.table(spark, frame, names, labels)
+    model = spark_mlfs.MIMSelector(numTopFeatures=4, exclude=[0]).fit(read)
+    expected = spark_mlfs.rank(frame[frame.columns[: X.shape[1]]], Y, "mim", 4, exclude=[0])
+    assert model.selectedFeatures == expected["index"].tolist()
+
+
 def test_what_is_not_taken(spark):
     polars = pytest.importorskip("polars")
     selector = spark_mlfs.JMISelector()
@@ -60,8 +70,6 @@ def test_what_is_not_taken(spark):
         with pytest.raises(ParameterError) as error:
             selector.fit(data)
         assert what in str(error.value) and "\n" not in str(error.value)
-    with pytest.raises(DataError, match="need texts as names"):
-        selector.fit(pd.DataFrame(X))
     for data in (polars.DataFrame({"a": [1]}), X, {"a": [1]}):
         for read in (spark_mlfs.read.table, spark_mlfs.read.text):
             with pytest.raises(ParameterError, match=r"spark_mlfs.rank"):

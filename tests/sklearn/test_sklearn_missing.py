@@ -12,10 +12,19 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 
-from spark_mlfs import DataError, ParameterError, rank
-from spark_mlfs.sklearn import BRSVMClassifier, JMISelector, MDDMExtractor, MultiLabelSelector
+from spark_mlfs import DataError, ParameterError, rank, states
+from spark_mlfs.sklearn import (
+    BRSVMClassifier,
+    JMISelector,
+    LIFTExtractor,
+    MDDMExtractor,
+    MIMSelector,
+    MLkNNClassifier,
+    MultiLabelSelector,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(5000, 6)).round(2) * 10.0 ** np.arange(-3, 3)
@@ -118,10 +127,9 @@ def test_what_is_not_filled_is_refused():
     day.loc[5, kept[1]] = np.nan
     with pytest.raises(DataError, match=f"row 5 of X: feature '{kept[1]}' is missing"):
         selector.transform(day)
-    with pytest.raises(DataError, match=f"row 4 of X: feature '{aside[0]}' is missing"):
-        JMISelector(num_top_features=3).fit(pd.DataFrame(X, columns=list("abcdef")), Y).transform(
-            day
-        )
+    strict = JMISelector(num_top_features=3).fit(pd.DataFrame(X, columns=list("abcdef")), Y)
+    with pytest.raises(DataError, match=r"row 5 of X: feature '.' is missing"):
+        strict.transform(day)
     with pytest.raises(ParameterError, match="missing"):
         rank(HOLES, Y, "jmi", missing="median")
     broken = HOLES.copy()
@@ -143,3 +151,46 @@ def test_an_estimator_pickled_before_there_was_a_fill():
         before.transform(X[:5]).tobytes() == selector.transform(X[:5]).tobytes()
         and before.get_params()["missing"] == "error"
     )
+
+
+def test_kept_missing_values_pass_on_to_a_model_that_takes_them():
+    draw = np.random.default_rng(0)
+    y = (draw.random(300) < 0.4).astype(int)
+    x = draw.normal(size=(300, 5))
+    x[:, 1] += 2 * y
+    x[draw.random(x.shape) < 0.1] = np.nan
+    frame = pd.DataFrame(x, columns=list("abcde")).astype({"b": "Float64"})
+    selector = MIMSelector(num_top_features=2, missing="keep")
+    for table in (x, frame):
+        model = make_pipeline(selector, HistGradientBoostingClassifier()).fit(table, y)
+        assert model.score(table, y) > 0.9
+        kept = np.asarray(model[0].transform(table), float)
+        assert np.array_equal(kept, x[:, model[0].get_support()], equal_nan=True)
+        filled = MIMSelector(num_top_features=2, missing="mean").fit(table, y)
+        assert model[0].ranking_.equals(filled.ranking_)
+    out = selector.set_output(transform="pandas").fit(frame, y).transform(frame)
+    assert out.equals(frame[out.columns])
+    assert rank(x, y, "mim", missing="keep").equals(rank(x, y, "mim", missing="mean"))
+    for estimator in (MLkNNClassifier(missing="keep"), LIFTExtractor(missing="keep")):
+        with pytest.raises(ParameterError, match="missing must be one of 'error', 'mean', 'zero'"):
+            estimator.fit(x, y)
+    with pytest.raises(ParameterError, match="missing='keep' fills rows of each time with another"):
+        states.collect(x, y, missing="keep")
+    x[7, 3] = np.inf
+    with pytest.raises(DataError, match="row 7 of X: feature 3 is inf"):
+        selector.fit(x, y)
+
+
+def test_missing_values_of_features_that_are_not_kept_do_not_matter():
+    draw = np.random.default_rng(0)
+    y = (draw.random(200) < 0.4).astype(int)
+    x = draw.normal(size=(200, 4))
+    x[:, 2] += 3 * y
+    for missing in ("error", "mean", "drop"):
+        selector = MIMSelector(num_top_features=1, missing=missing).fit(x, y)
+        later = x.copy()
+        later[5, [0, 1, 3]] = np.nan, np.inf, -np.inf
+        assert np.array_equal(selector.transform(later), x[:, [2]])
+    later[6, 2] = np.nan
+    with pytest.raises(DataError, match=r"row 6 of X: feature 2 is missing"):
+        selector.transform(later)

@@ -277,10 +277,10 @@ CASES = {
         "a lazy frame of Polars has no rows yet; collect it",
     ),
     "lazy labels": (X, polars.DataFrame(Y, schema=TAGS).lazy(), "a lazy frame"),
-    "numbers as tags": (
+    "truth values as tags": (
         X,
-        [[1, 2], [3]] * 100,
-        "row 0 of Y is [1, 2] where others are lists of tags",
+        [[True, False], [True]] * 100,
+        "row 0 of Y is [True, False] where others are lists of tags",
     ),
     "numbers among tags": (
         X,
