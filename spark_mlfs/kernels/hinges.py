@@ -469,7 +469,8 @@ def hinges(
         distances = integers.add_words(distances, words)
     apart = integers.number(distances, "apart", -grid.bits - 4 * BITS) * grid.unit**2
     total = float(np.concatenate(losses).sum() - lam * (apart * v).sum())
-    return HingePart(_gradient(sum(hits), lam * apart), total)
+    total_hits = sum(hits, start=np.zeros(len(grid.unit)))
+    return HingePart(_gradient(total_hits, lam * apart), total)
 
 
 def _gradient(hits: ndarray, apart: ndarray, error: ndarray | float = 0.0) -> ndarray:

@@ -32,7 +32,7 @@ def notices_of(
     names: Sequence[str],
 ) -> list[DataNotice]:
     """Return the notices of a ranking, of which a part is `kept`, `by_rule` or by number."""
-    texts = [*_stretched(request, scores.stretched, names)]
+    texts: list[str | None] = [*_stretched(request, scores.stretched, names)]
     if not by_rule:
         texts.append(_scores_of_zero(request, scores, profile, ranking, kept))
     texts += scores.remarks

@@ -90,11 +90,10 @@ def commonest(counts: Counts) -> ndarray:
 def mean_and_variance(m: Moments | PairMoments) -> ndarray:
     """Return (2, features), group 0 being all rows."""
     if isinstance(m, PairMoments):
-        rows, total, square, centre = m.rows.n, m.all_total, m.all_square, 0.0
-    else:
-        rows, total, square, centre = m.count[0], m.total[0], m.square[0], m.centre
-    mean = total / rows
-    return np.stack([centre + mean, square / rows - mean**2])
+        mean = m.all_total / m.rows.n
+        return np.stack([mean, m.all_square / m.rows.n - mean**2])
+    mean = m.total[0] / m.count[0]
+    return np.stack([m.centre + mean, m.square[0] / m.count[0] - mean**2])
 
 
 def mean_and_variance_of_groups(m: Moments) -> ndarray:
