@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,13 @@ def _convergence_notice() -> type[DataNotice]:
     from sklearn.exceptions import ConvergenceWarning
 
     return type("ConvergenceNotice", (DataNotice, ConvergenceWarning), {})
+
+
+def __getattr__(name: str) -> Any:
+    """Return the class by its name: warnings travel between processes by it."""
+    if name == "ConvergenceNotice":
+        return _convergence_notice()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def stopped_early(subject: str, remedy: str) -> DataNotice:

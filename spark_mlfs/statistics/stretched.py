@@ -93,7 +93,8 @@ def mean_and_variance(m: Moments | PairMoments) -> ndarray:
         mean = m.all_total / m.rows.n
         return np.stack([mean, m.all_square / m.rows.n - mean**2])
     mean = m.total[0] / m.count[0]
-    return np.stack([m.centre + mean, m.square[0] / m.count[0] - mean**2])
+    variance = m.square[0] / m.count[0] - mean**2
+    return np.stack([m.centre + mean, variance])
 
 
 def mean_and_variance_of_groups(m: Moments) -> ndarray:

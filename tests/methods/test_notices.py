@@ -4,6 +4,7 @@ every face."""
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -242,3 +243,11 @@ def test_pyspark_says_it(spark):
     texts = [str(w.message) for w in caught if issubclass(w.category, DataNotice)]
     assert model.summary["notices"] == texts and "score 0 and stand in column order" in texts[0]
     assert caught[0].filename == __file__
+
+
+def test_the_notice_of_convergence_passes_between_processes():
+    from spark_mlfs.select.notices import stopped_early
+
+    notice = pickle.loads(pickle.dumps(stopped_early("lasso", "raise max_iter = 1")))
+    assert isinstance(notice, ConvergenceWarning)
+    assert str(notice).startswith("lasso stopped before it converged")
