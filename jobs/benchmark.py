@@ -9,6 +9,7 @@
     [--corpora DIR]
     python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
     python jobs/benchmark.py --case media [--share 0.1] [--corpora DIR]
+    python jobs/benchmark.py --case memory [--only mlknn dense dense/jmi ...] [--limit 300]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans,
 peak memory of the driver process and of the largest worker; then the bare cost and the ratios.
@@ -370,7 +371,8 @@ def scoring(spark, rows, repeat):
 
 
 CASES = (
-    "planted real sparse methods graph neighbours regression score scale peers laptop model media"
+    "planted real sparse methods graph neighbours regression score scale peers laptop model media "
+    "memory"
 ).split()
 
 
@@ -477,7 +479,7 @@ def main(arguments=None):
         for case in ("scale", "peers")
         if case in args.case
     }
-    if args.only and args.case not in (["laptop"], ["model"]):
+    if args.only and args.case not in (["laptop"], ["model"], ["memory"]):
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
@@ -506,6 +508,18 @@ def main(arguments=None):
             if markdown:
                 preface = laptop.PREFACE.format(options=flag, machine=machine("none"))
                 table.write(markdown, "laptop", preface, laptop.COLUMNS, laptop.ORDER, [row])
+        return
+    if args.case == ["memory"]:
+        from jobs.benchmarks import memory, table
+
+        folder = args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora")
+        for row in memory.run(folder, args.only, args.limit):
+            show(row)
+            if args.markdown:
+                preface = memory.PREFACE.format(
+                    options="", machine=machine("none"), limit=args.limit
+                )
+                table.write(args.markdown, "memory", preface, [*row], memory.entries(), [row])
         return
     if args.case == ["media"]:
         from jobs.benchmarks import media

@@ -18,6 +18,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import ENOMEM
 from typing import Any
 from urllib.parse import unquote
 
@@ -141,6 +142,16 @@ def task_context() -> Any:
     return None if module is None else module.TaskContext.get()
 
 
+# in words of Python, of the loader, of C++ and Arrow, where no MemoryError is raised
+_LACKS_MEMORY = (
+    "can't start new thread",
+    "Failed to launch worker thread",
+    "failed to map segment from shared object",
+    "Cannot allocate memory",
+    "std::bad_alloc",
+)
+
+
 class SparkMlfsError(Exception):
     """Base of every error this library raises. Its text names settings as pyspark.ml does, or as
     the face that raises it.
@@ -176,9 +187,12 @@ def marked_text(error: SparkMlfsError) -> str:
 
 @contextmanager
 def spelled_by(spelling: Spelling) -> Iterator[None]:
-    """Let the library's errors out of this block name settings in that way."""
+    """Let the library's errors out of this block name settings in that way.
+
+    A lack of memory is one of them."""
     try:
-        yield
+        with memory_errors():
+            yield
     except SparkMlfsError as error:
         if not error._is_spelled:
             error.spell(spelling)
@@ -240,6 +254,38 @@ def must_fit(
     The message says what `needs` it, and a further `remedy`."""
     if size > allowed:
         raise error(f"{needs} {beyond(size, name, allowed, place)}, {remedy}")
+
+
+def out_of_memory(error: BaseException, name: str | None) -> BudgetError | None:
+    """Return the error for memory that this process did not get; None for any other `error`.
+
+    It names the setting `name`, if there is one that bounds the work."""
+    text = " ".join(str(error).split())
+    lacks = isinstance(error, MemoryError) or getattr(error, "errno", None) == ENOMEM
+    if type(error).__module__.partition(".")[0] in ("builtins", "pyarrow"):  # no error of Spark's
+        lacks = lacks or any(sign in text for sign in _LACKS_MEMORY)
+    if not lacks:
+        return None
+    reason = f" ({text[:LONGEST_VALUE]})" if text else ""
+    remedy = "give fewer rows or features"
+    if name is not None:
+        remedy += (
+            f", or {setting(name)} below what it may take, so that larger work is cut or refused "
+            "beforehand"
+        )
+    return BudgetError(f"this process may take no more memory{reason}: {remedy}")
+
+
+@contextmanager
+def memory_errors(name: str = "memory_bytes") -> Iterator[None]:
+    """Raise `BudgetError`, which names a setting, where this block gets no more memory."""
+    try:
+        yield
+    except Exception as error:
+        lack = out_of_memory(error, name)
+        if lack is None:
+            raise
+        raise lack from error
 
 
 class DataNotice(UserWarning):

@@ -37,7 +37,17 @@ from .blocks.grades import Grades
 from .blocks.profile import Profile
 from .engine.base import Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
-from .errors import DataError, DataNotice, ParameterError, WorkerBudgetError, setting
+from .errors import (
+    ON_THE_DRIVER,
+    DataError,
+    DataNotice,
+    ParameterError,
+    WorkerBudgetError,
+    memory_errors,
+    must_fit,
+    setting,
+)
+from .frames.frame import FEATURE_BYTES
 from .lazy import DataFrame, SparkSession, cached_property
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
@@ -50,9 +60,6 @@ from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from .statistics.stretched import Stretched
 
 Progress = Callable[[str, int, int], None]
-# of each feature beside its values: its name, its range, its places in scores and ranking
-# (measured)
-FEATURE_BYTES = 210
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 
 
@@ -69,7 +76,7 @@ class Result:
     ranking: pd.DataFrame
     scores: Scores
     profile: Profile
-    feature_names: list[str]
+    feature_names: Sequence[str]
     label_names: list[str]
     named: bool
     seconds: dict[str, float] = field(default_factory=dict)
@@ -344,11 +351,20 @@ def compute(
     `budgets` allow it, with the states of the work, else job by job from the driver. `work` must be
     picklable; where it has a method `needs(engine)`, what that returns is sized beforehand. The
     third value is whether it went job by job."""
+    if isinstance(packed, InMemoryDataset) and packed.memory is not None:
+        budgets = dataclasses.replace(budgets, worker=packed.memory, worker_setting="memory_bytes")
+    is_local = isinstance(packed, InMemoryDataset)
+    with memory_errors(budgets.worker_setting if is_local else "driver_bytes"):
+        return _compute(packed, work, progress, budgets)
+
+
+def _compute(
+    packed: Dataset,
+    work: Callable[[Any], tuple[Any, Cost]],
+    progress: Progress | None,
+    budgets: Budgets,
+) -> tuple[Any, Cost, bool]:
     if isinstance(packed, InMemoryDataset):
-        if packed.memory is not None:
-            budgets = dataclasses.replace(
-                budgets, worker=packed.memory, worker_setting="memory_bytes"
-            )
         with one_thread():
             local = LocalEngine(packed.profile, packed.blocks, budgets, packed.cores)
             local.progress = progress
@@ -364,6 +380,14 @@ def compute(
     from .engine.tasks import run_in_one_task
 
     assert isinstance(packed, Packed)
+    must_fit(
+        FEATURE_BYTES * packed.profile.d,
+        budgets.driver,
+        "driver_bytes",
+        f"the ranking of {packed.profile.d} features takes",
+        "or give fewer features",
+        ON_THE_DRIVER,
+    )
     tried_jobs = 0
     if packed.profile.size <= budgets.small and _fits_one_task(packed, work, budgets):
         tried_jobs = 1

@@ -57,7 +57,7 @@ def facts_of_learned(
         kind: fit.learner.name,
         "parameters": dict(fit.parameters),
         "rows": rows.profile.n,
-        "feature_names": rows.feature_names,
+        "feature_names": list(rows.feature_names),
         "named": rows.named,
         "label_names": rows.label_names,
         "label_shares": (rows.profile.positive / np.maximum(rows.profile.observed, 1)).tolist(),

@@ -21,6 +21,7 @@ from pandas.api.types import is_numeric_dtype
 
 from ..blocks.codec import State, decode, encode
 from ..errors import DataError, ParameterError, SparkMlfsError
+from ..frames.parquet import ROWS_AT_ONCE, write_table
 from ..version import __version__
 
 PACKAGE = __name__.partition(".")[0]
@@ -199,8 +200,8 @@ def whole_state(pieces: list[dict[str, Any]], path: str, expected: int | None = 
 def state_rows(state: State) -> pd.DataFrame:
     """A state as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) in pieces of 16
     MB with checksums."""
-    data = bytes(encode(state))
-    parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
+    data = memoryview(encode(state))
+    parts = [bytes(data[a : a + PIECE_BYTES]) for a in range(0, len(data), PIECE_BYTES)]
     rows = [
         (i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)
     ]
@@ -231,7 +232,8 @@ def save_here(folder: Path, metadata: str, learned: SavedData | None) -> None:
         (folder / part).mkdir(parents=True)
         (folder / part / "_SUCCESS").touch()
     if learned is not None:
-        learned.frame.to_parquet(folder / "data" / "part-00000.parquet", index=False)
+        pieces = 1 if "state" in learned.frame else ROWS_AT_ONCE
+        write_table(learned.frame, folder / "data" / "part-00000.parquet", pieces)
     (folder / "metadata" / "part-00000.txt").write_text(metadata + "\n", encoding="utf-8")
 
 

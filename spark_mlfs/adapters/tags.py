@@ -75,11 +75,15 @@ Columns = Mapping[str, Any]
 ColumnsOf = Callable[[np.ndarray, np.ndarray], Columns]  # of (rows, q) labels and scores
 RAW = "rawPrediction"
 CELLS = 1 << 21  # rows × labels that are scored at once
+CELL_BYTES = 128  # for each: labels and scores as arrays and lists, and what is counted of them
 
 
-def rows_at_once(labels: Sequence[str]) -> int:
-    """How many rows are scored at once: of many labels few, however narrow the rows are."""
-    return max(1, CELLS // max(1, len(labels)))
+def rows_at_once(labels: Sequence[str], memory: int | None = None) -> int:
+    """How many rows are scored at once: of many labels few, however narrow the rows are.
+
+    Their scores take no more than the `memory` in bytes, if that is bounded."""
+    cells = CELLS if memory is None else min(CELLS, memory // CELL_BYTES)
+    return max(1, cells // max(1, len(labels)))
 
 
 def check_choice(top_n: int | None, threshold: float | None, labels: int) -> None:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import DataError
+from ..frames.names import NumberedNames
 from ..kernels import xxhash
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix, with_values
@@ -103,7 +104,7 @@ def pack_arrays(  # noqa: PLR0913
         profile.categories = categories.counts
     rows = InMemoryDataset(
         profile,
-        names or [f"x{j}" for j in range(d)],
+        names or NumberedNames("x", 0, d),
         labels.names,
         names is not None,
         blocks=[block],

@@ -74,6 +74,15 @@ def encode(state: State) -> bytearray:
     return encoded
 
 
+def state_bytes(state: State) -> int:
+    """Return the bytes of the arrays and matrices of a state."""
+    total = 0
+    for value in state.values():
+        arrays = [value.data, value.indices, value.indptr] if sp.issparse(value) else [value]
+        total += sum(array.nbytes for array in arrays if isinstance(array, ndarray))
+    return total
+
+
 def _aligned(size: int) -> int:
     return -(-size // _ALIGN) * _ALIGN
 

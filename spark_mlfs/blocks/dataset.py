@@ -3,12 +3,12 @@ them in a Spark frame, `InMemoryDataset` in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..errors import DataError, ParameterError, option
-from ..frames.names import first_repeated
+from ..frames.names import NumberedNames, first_repeated
 from ..kernels.categories import Categories
 from ..kernels.missing import IS_MISSING
 from .block import Block, join
@@ -37,7 +37,7 @@ class Dataset(Releasable):
     of Spark they took."""
 
     profile: Profile
-    feature_names: list[str] = field(default_factory=list)
+    feature_names: Sequence[str] = field(default_factory=list)
     label_names: list[str] = field(default_factory=list)
     named: bool = False
     jobs: int = 0
@@ -136,7 +136,7 @@ def check_and_name(
         )
     if not partial_rows:
         _must_vary(p, features, labels)
-    rows.feature_names = rows.feature_names or [f"{features}_{index}" for index in range(p.d)]
+    rows.feature_names = rows.feature_names or NumberedNames(f"{features}_", 0, p.d)
     if len(rows.feature_names) != p.d:
         raise DataError(
             f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors "
@@ -160,7 +160,7 @@ def _problem_of(rows: Dataset) -> str:
     return f"{place}{message}"
 
 
-def _must_be_unique(column: str, names: list[str]) -> None:
+def _must_be_unique(column: str, names: Sequence[str]) -> None:
     repeated = first_repeated(names)
     if repeated is not None:
         raise DataError(

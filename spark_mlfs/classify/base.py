@@ -7,6 +7,7 @@ for methods."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..kernels.scaling import Scaling
 from ..params import Choice, Parameter, Values
 from ..registry import Entry
 
+CELLS = 1 << 18  # rows × labels that are predicted at once
 SCALING = Parameter(
     "scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first"
 )
@@ -51,11 +53,18 @@ class Predictor:
     """`predict(x)` of raw features x (rows, d), dense or CSR: (labels (rows, q) uint8, scores
     (rows, q) float64). Picklable; what it derives from its state is made once a task."""
 
+    cells = CELLS
+
     def __init__(self, state: State) -> None:
         self.state = state
 
     def __getstate__(self) -> dict[str, Any]:
         return {"state": self.state}
+
+    @property
+    def working_bytes(self) -> int:
+        """Return the bytes that are derived of the state, and stay while rows are predicted."""
+        return 0
 
     def scaled(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
         """Return rows scaled as the training rows are, of their `columns` (None: all)."""
@@ -63,6 +72,28 @@ class Predictor:
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
+
+    def parts(self, x: Matrix, q: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield runs of rows with what `predict` gives of them, of q labels `cells` at once."""
+        for rows in self.runs(x.shape[0], q):
+            yield rows, *self.predict(x[rows])
+
+    def runs(self, n: int, q: int) -> Iterator[slice]:
+        """Yield runs of n rows of q labels, whose scores are made at once."""
+        step = max(1, self.cells // max(1, q))
+        return (slice(first, min(n, first + step)) for first in range(0, max(1, n), step))
+
+
+def feature_bytes(profile: Profile) -> int:
+    """Return the bytes of the varying features of all rows as float64."""
+    if profile.sparse:
+        return 12 * stored_values(profile) + 4 * profile.n
+    return 8 * profile.n * len(profile.varying)
+
+
+def stored_values(profile: Profile) -> int:
+    """Return how many values of the varying features are stored at most."""
+    return int(profile.stored[profile.varying].sum())
 
 
 def refuse_unknown(profile: Profile) -> None:

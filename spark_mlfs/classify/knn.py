@@ -20,23 +20,45 @@ Deviations: none; equal posteriors, and half of the neighbours, predict 0."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State
+from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.knn import Rows
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, bytes_as_floats
 from ..kernels.nearest import NONE, nearest
 from ..kernels.neighbour_votes import label_counts, odds, posterior_tables
 from ..kernels.scaling import Scaling
 from ..lazy import cached_property
 from ..params import Integer, Number, Parameter, Values
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
-from .base import SCALING, Classifier, Predictor, known_rows, refuse_unknown
+from .base import (
+    SCALING,
+    Classifier,
+    Predictor,
+    feature_bytes,
+    known_rows,
+    refuse_unknown,
+)
+
+LABEL_BYTES = 32  # for each label of a row: kept, and as float64
+# for each neighbour of a row: its id, key and distance, batch by batch and all
+NEIGHBOUR_BYTES = 56
+TABLES_BYTES = 64  # for each label and number of neighbours: counts and probabilities
+
+
+def point_bytes(is_sparse: bool, features: int) -> int:
+    """Return the bytes of rows ready for distances, of their `features` in bytes as float64.
+
+    Dense ones are in single precision, too; of sparse ones the parts by a sieve."""
+    return 4 * features if is_sparse else 3 * features // 2
 
 
 class _KNN(Classifier):
@@ -44,12 +66,19 @@ class _KNN(Classifier):
         return True
 
     def fit(self, engine: Engine, p: Values) -> State:
+        beside = self.bytes_beside(engine.profile, p)
         if engine.in_one_process:
-            rows = known_rows(engine.gathered(), engine.profile)
+            rows = known_rows(engine.gathered(beside), engine.profile)
         else:
             refuse_unknown(engine.profile)
+            engine.must_hold_rows(beside, *engine.state_budget, "one process")
             rows = anchors_of(engine, None, 0)
         return self.learn(engine, rows, p)
+
+    def bytes_beside(self, profile: Profile, p: Values) -> int:
+        """Return the bytes of what is learned, and of what it is learned with, beside the rows."""
+        labels = LABEL_BYTES * int(profile.positive.sum())
+        return min(profile.size, feature_bytes(profile)) + labels
 
     def learn(self, engine: Engine, rows: Block, p: Values) -> State:
         if rows.n <= p["k"]:
@@ -59,7 +88,7 @@ class _KNN(Classifier):
             )
         columns = engine.profile.varying
         y = rows.labels(engine.profile.q)
-        x = rows.x[:, columns]
+        x = rows.x if len(columns) == rows.d else rows.x[:, columns]
         scaling = Scaling.of_rows(x, p["scaling"])
         return {
             "x": x,
@@ -92,23 +121,44 @@ class NeighbourVote(Predictor):
         x = self.state["x"]
         return x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
 
+    @property
+    def working_bytes(self) -> int:
+        x = self.state["x"]
+        points = point_bytes(sp.issparse(x), bytes_as_floats(x))
+        return points + LABEL_BYTES * self.state["y"].nnz
+
     @cached_property
     def training(self) -> tuple[Rows, sp.csr_matrix]:
         x = self.state["x"]
         y = self.state["y"].astype(np.float64)
         return self.stored(x, np.arange(x.shape[0])), y
 
-    def counts(self, query: Rows) -> ndarray:
-        reference, y = self.training
-        return label_counts(nearest(query, reference, self.state["k"]), y)
-
-    def predict(self, x: Matrix) -> tuple[ndarray, ndarray]:
+    def _neighbours(self, x: Matrix) -> ndarray:
+        """Return (rows, k) the positions of the nearest training rows."""
         # training rows are known by their position; a row to predict is no training row, whatever
         # its values
-        ids = -1 - np.arange(x.shape[0])
-        return self.vote(self.counts(self.rows(x, ids)))
+        query = self.rows(x, -1 - np.arange(x.shape[0]))
+        return nearest(query, self.training[0], self.state["k"]).ids
 
-    def vote(self, counts: ndarray) -> tuple[ndarray, ndarray]:
+    def predict(self, x: Matrix) -> tuple[ndarray, ndarray]:
+        return self.vote(self._neighbours(x), self.training[1])
+
+    def parts(self, x: Matrix, q: int) -> Iterator[tuple[slice, ndarray, ndarray]]:
+        neighbours = self._neighbours(x)
+        for rows in self.runs(x.shape[0], q):
+            yield rows, *self.vote(neighbours[rows], self.training[1])
+
+    def vote(self, neighbours: ndarray, y: sp.csr_matrix) -> tuple[ndarray, ndarray]:
+        """Return labels and scores (rows, q) by the labels y of the neighbours, by position."""
+        n, q = len(neighbours), y.shape[1]
+        labels = np.empty((n, q), np.uint8)
+        scores = np.empty((n, q))
+        for rows in self.runs(n, q):
+            counts = label_counts(neighbours[rows], y)
+            labels[rows], scores[rows] = self._by_counts(counts)
+        return labels, scores
+
+    def _by_counts(self, counts: ndarray) -> tuple[ndarray, ndarray]:
         if "prior" in self.state:  # ML-kNN's tables
             yes, no = odds(counts, self.state)
             return (yes > no).astype(np.uint8), yes / (yes + no)
@@ -147,14 +197,18 @@ class MLkNN(_KNN):
     def learn(self, engine: Engine, rows: Block, p: Values) -> State:
         state = super().learn(engine, rows, p)
         if engine.in_one_process:
-            vote = NeighbourVote(state)
-            reference, y = vote.training
-            counts = vote.counts(reference)
+            reference, y = NeighbourVote(state).training
+            best = nearest(reference, reference, p["k"])
         else:  # every row against every row: over the cluster
             y = state["y"].astype(np.float64)
             geometry = Geometry(state["columns"], state["offset"], state["scale"])
             (best,) = nearest_rows(engine, rows, geometry, (Neighbourhood(p["k"]),))
             has_neighbour = best.ids != NONE
             best.ids[has_neighbour] = np.searchsorted(rows.ids, best.ids[has_neighbour])
-            counts = label_counts(best, y)
-        return state | posterior_tables(counts, y, p["s"], p["k"])
+        return state | posterior_tables(best, y, p["s"], p["k"])
+
+    def bytes_beside(self, profile: Profile, p: Values) -> int:
+        points = point_bytes(profile.sparse, feature_bytes(profile))
+        neighbours = NEIGHBOUR_BYTES * profile.n * p["k"]
+        tables = TABLES_BYTES * profile.q * (p["k"] + 1)
+        return super().bytes_beside(profile, p) + points + neighbours + tables

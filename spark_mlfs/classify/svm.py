@@ -18,17 +18,27 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError, setting
 from ..kernels.hashing import mix
-from ..kernels.knn import Rows
-from ..kernels.matrix import Matrix
-from ..kernels.nearest import nearest
+from ..kernels.knn import TILE, Rows
+from ..kernels.matrix import Matrix, bytes_as_floats, dense
+from ..kernels.nearest import Nearest, nearest
 from ..kernels.neighbour_votes import label_counts
 from ..kernels.scaling import Scaling
 from ..lazy import cached_property
 from ..params import Choice, Flag, Integer, Number, Parameter, Values
-from .base import SCALING, Classifier, Predictor, known_rows
-from .knn import BRkNN
+from .base import (
+    SCALING,
+    Classifier,
+    Predictor,
+    feature_bytes,
+    known_rows,
+    stored_values,
+)
+from .knn import LABEL_BYTES, BRkNN
 
 FOLDS = 3
+CHAINED = 1 << 22  # values of the training rows of a neighbour chain that are compared at once
+SAVED_COPIES = 3  # of what was learned, while it is saved
+NODE_BYTES = 16  # of liblinear, for each value of the rows and their constant
 LARGEST = 1e75  # a feature; of one beyond 1e80 liblinear does not come to an end
 LINEAR = (
     Parameter("c", 1.0, Number(0, above=True), "weight of the loss against the penalty ½‖w‖²"),
@@ -49,17 +59,21 @@ def label_machines(
 
     `order` (chain) adds the labels before a label as features."""
     rows = known_rows(block, profile)
-    x = rows.x[:, profile.varying]
+    x = rows.x if len(profile.varying) == rows.d else rows.x[:, profile.varying]
     scaling = Scaling.of_rows(x, p["scaling"])
     x = scaling.apply(x)
-    y = rows.labels(profile.q).toarray().astype(np.int8)
+    y = rows.labels(profile.q)
     if x.size and max(x.max(), -x.min()) > LARGEST:
         raise DataError(
             f"a support vector machine takes no features beyond {LARGEST:g}: give "
             f"{setting('scaling', 'standard')}"
         )
     v = x.shape[1]
-    width = v if order is None else v + profile.q
+    width = v
+    if order is not None:
+        width += profile.q
+        x = sp.csr_matrix(beside(sp.csr_matrix(x), y[:, order]))
+    of_label = y.tocsc()
     weights = np.zeros((len(labels), width))
     constants = np.zeros((len(labels), 4))  # intercept, a, b, iterations
     for row, label in enumerate(labels):
@@ -71,10 +85,11 @@ def label_machines(
             columns = np.flatnonzero((profile.varying >= first) & (profile.varying < last))
             inputs = x[:, columns]
         if order is not None:
-            before = order[: order.index(label)]
-            inputs = beside(x, y[:, before])
-            columns = np.arange(v + len(before))
-        weights[row, columns], constants[row] = _machine(inputs, y[:, label], rows.ids, p)
+            columns = np.arange(v + order.index(label))
+            inputs = x[:, : len(columns)]
+        truth = np.zeros(rows.n, np.int8)
+        truth[of_label.indices[of_label.indptr[label] : of_label.indptr[label + 1]]] = 1
+        weights[row, columns], constants[row] = _machine(inputs, truth, rows.ids, p)
     return {
         "labels": np.asarray(labels, np.int64),
         "weights": weights,
@@ -140,10 +155,33 @@ def _have_both_classes(splits: list[tuple[ndarray, ndarray]], y: ndarray) -> boo
     return True
 
 
-def beside(x: Matrix, labels: ndarray) -> Matrix:
-    """Return rows with labels as further features."""
-    y = labels.astype(np.float64)
-    return sp.hstack([x, sp.csr_matrix(y)], format="csr") if sp.issparse(x) else np.hstack([x, y])
+def beside(x: Matrix, y: Matrix) -> Matrix:
+    """Return rows with labels as further features, sparse where the rows are."""
+    if sp.issparse(x):
+        rows = sp.hstack([x, sp.csr_matrix(y, dtype=np.float64)], format="csr")
+        rows.sort_indices()
+        return rows
+    return np.hstack([x, dense(y).astype(np.float64)])
+
+
+def machine_bytes(profile: Profile, p: Values, in_chain: bool) -> int:
+    """Return the bytes that training takes at most beside the rows, where all of them are.
+
+    They are the rows as float64, those of the label at work and liblinear's copy of these, and the
+    weights of all labels, as they are saved."""
+    features = feature_bytes(profile)
+    values = stored_values(profile)
+    width = len(profile.varying)
+    if in_chain:
+        entries = int(profile.positive.sum())
+        width += profile.q
+        values += entries
+        inputs = 2 * 12 * values
+    else:
+        inputs = features if p.get("label_specific") or p.get("scores") == "calibrated" else 0
+    unlabelled = profile.size if profile.unlabelled else 0
+    inside = max(min(profile.size, features), inputs + NODE_BYTES * (values + profile.n))
+    return unlabelled + features + inside + SAVED_COPIES * 8 * profile.q * width
 
 
 def machines_of(
@@ -156,13 +194,14 @@ def machines_of(
 
     And what else is `known` of them."""
     profile = engine.profile
-    parts = engine.over_labels(partial(label_machines, profile, p, chain))
-    labels = np.concatenate([part["labels"] for part in parts])
-    assert len(labels) == profile.q
-    order = np.argsort(labels)
+    size = machine_bytes(profile, p, chain is not None)
+    parts = engine.over_labels(partial(label_machines, profile, p, chain), size)
     out: State = {}
     for name in ("weights", "intercept", "a", "b", "iterations"):
-        out[name] = np.concatenate([part[name] for part in parts])[order]
+        first = parts[0][name]
+        out[name] = np.empty((profile.q, *first.shape[1:]), first.dtype)
+        for part in parts:
+            out[name][part["labels"]] = part.pop(name)
     out["offset"] = parts[0]["offset"]
     out["scale"] = parts[0]["scale"]
     out["columns"] = profile.varying
@@ -324,25 +363,47 @@ class ClassifierChain(Classifier):
 class NeighbourChain(Predictor):
     """Prediction of a chain of nearest-neighbour votes."""
 
+    cells = CHAINED  # each run meets the training rows once a label
+
+    @property
+    def working_bytes(self) -> int:
+        return bytes_as_floats(self.state["x"]) + LABEL_BYTES * self.state["y"].nnz
+
     @cached_property
-    def training(self) -> tuple[Matrix, ndarray]:
-        return self.scaled(self.state["x"]), self.state["y"].toarray()
+    def training(self) -> tuple[Matrix, sp.csr_matrix]:
+        """Return the training rows, and their labels in the order of the chain."""
+        labels = self.state["y"][:, self.state["order"]]
+        return self.scaled(self.state["x"]), labels
 
     def predict(self, x: Matrix) -> tuple[ndarray, ndarray]:
         s = self.state
-        z, y = self.training
         x = self.scaled(x, s["columns"])
-        k = s["k"]
         order = s["order"]
+        truth = self.training[1].astype(np.float64).tocsc()
         labels = np.zeros((x.shape[0], len(order)), np.uint8)
         scores = np.zeros((x.shape[0], len(order)))
         for position, label in enumerate(order):
-            before = order[:position]
-            query = Rows(beside(x, labels[:, before]), -1 - np.arange(x.shape[0]))
-            training = Rows(beside(z, y[:, before]), np.arange(z.shape[0]))
-            best = nearest(query, training, k)
-            counts = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))
-            share = counts[:, 0] / k
+            query = Rows(beside(x, labels[:, order[:position]]), -1 - np.arange(x.shape[0]))
+            best = self._nearest(query, position)
+            counts = label_counts(best.ids, truth[:, [position]].tocsr())
+            share = counts[:, 0] / s["k"]
             labels[:, label] = share > 0.5
             scores[:, label] = share
         return labels, scores
+
+    def _nearest(self, query: Rows, position: int) -> Nearest:
+        """Return the nearest training rows, which have the labels before a position, run by run."""
+        z, y = self.training
+        n = z.shape[0]
+        width = z.shape[1] + position
+        if sp.issparse(z):
+            width = -(-z.nnz // n) + position
+        step = TILE * max(1, CHAINED // max(1, width) // TILE)
+        best = None
+        for first in range(0, n, step):
+            rows = slice(first, min(n, first + step))
+            run = Rows(beside(z[rows], y[rows, :position]), np.arange(n)[rows])
+            found = nearest(query, run, self.state["k"])
+            best = found if best is None else best.merge(found)
+        assert best is not None
+        return best

@@ -38,6 +38,7 @@ from ..errors import (
     Spelling,
     from_worker,
     in_python,
+    out_of_memory,
 )
 from ..formats import format_of
 from ..version import __version__
@@ -228,13 +229,14 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: C901
         print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
         return _failed(line, code, argv)
     except Exception as error:
-        user_error = _user_error(error)
+        flags = args.parser._option_string_actions if args else ()
+        bound = "memory_bytes" if "--memory-bytes" in flags else None
+        user_error = _user_error(error) or out_of_memory(error, bound)
         if user_error is None or "--debug" in argv:
             traceback.print_exc()
         if user_error is None:
             first_line = str(error).strip().partition("\n")[0]
             return _failed(f"{type(error).__name__}: {first_line}", FAILED, argv)
-        flags = args.parser._option_string_actions if args else ()
         user_error.spell(spelling_of(argv, flags))
         line = " ".join(str(user_error).split())
         if len(line) > MAX_LINE:

@@ -366,7 +366,7 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
 def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipeline:
     """Return the saved pipeline at `path`, loaded by Spark or in this process."""
     if isinstance(session, LocalSession):
-        return load_here(path)
+        return load_here(path, session.memory)
     from ..scoring.stages import load_scorer
 
     return load_scorer(session, path)

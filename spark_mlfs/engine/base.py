@@ -58,6 +58,7 @@ DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the 
 # of counts in one process: what they, their cells laid out for links, and a pick's own counts take
 # together
 COUNT_COPIES = 5
+ROW_COPIES = 2  # as blocks, and in the order of their ids
 # what a piece of a state takes that is finished apart, at most: a share of a worker's bytes, bytes
 SHARDED_SHARES = 32
 SHARD_BYTES = 16 << 20
@@ -483,17 +484,37 @@ class Engine(Releasable):
         x (n, v) is standardised, rows in the order of their ids."""
         raise NotImplementedError
 
-    def gathered(self) -> Block:
+    def gathered(self, beside: int = 0) -> Block:
         """Return all rows in the order of their ids, in this process.
 
-        `BudgetError` where they exceed its budget."""
+        `BudgetError` where they, and what is worked out `beside` them, exceed its budget."""
         raise NotImplementedError
 
-    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+    def over_labels(
+        self, work: Callable[[Block, list[int]], State], beside: int = 0
+    ) -> list[State]:
         """Return `work(all rows by their ids, some labels)` until every label had its turn.
 
-        Each task has all rows."""
+        Each task has all rows, and takes `beside` bytes more. Errors as of `gathered`."""
         raise NotImplementedError
+
+    def must_hold_rows(
+        self,
+        beside: int,
+        budget: int,
+        name: str,
+        place: str,
+    ) -> None:
+        """Raise `BudgetError` where all rows and `beside` bytes exceed a budget in one process."""
+        must_fit(
+            ROW_COPIES * self.profile.size + beside,
+            budget,
+            name,
+            f"this needs all {self.profile.n} rows of {self.num_features} features and "
+            f"{self.profile.q} labels in {place},",
+            "sample the rows, select features first, or leave rare labels out",
+            error=WorkerBudgetError if self.in_one_process else BudgetError,
+        )
 
     def labels(self) -> Labels:
         """Return binary relevance: all rows, each label, and its unknown rows if there are any."""

@@ -273,13 +273,15 @@ class LocalEngine(Engine):
         x /= x.std(axis=0)
         return work(x, block)
 
-    def gathered(self) -> Block:
+    def gathered(self, beside: int = 0) -> Block:
         self.refuse_weights("a method that goes over the rows themselves")
+        self.must_hold_rows(beside, *self.state_budget, ONE_WORKER)
         return in_order_of_ids([self.identified()])
 
-    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
-        self.refuse_weights("a method that goes over the rows themselves")
-        return [work(self.gathered(), list(range(self.profile.q)))]
+    def over_labels(
+        self, work: Callable[[Block, list[int]], State], beside: int = 0
+    ) -> list[State]:
+        return [work(self.gathered(beside), list(range(self.profile.q)))]
 
     def over_columns(self, work: Callable[[ndarray, ndarray], ndarray], target: Target) -> ndarray:
         self.refuse_weights("a method that goes over the rows themselves")

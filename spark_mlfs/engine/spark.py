@@ -298,27 +298,17 @@ class SparkEngine(Engine):
         self.cost.jobs += 1
         return tasks.run_in_one_task(self.packed, partial(tasks.in_memory, work=work), self.budgets)
 
-    def _must_fit(self, place: str) -> None:
-        """Raise `BudgetError` where all rows exceed the driver's budget."""
-        needs = f"this needs all {self.profile.n} rows in {place},"
-        remedy = "sample the rows, or select features first"
-        must_fit(
-            self.profile.size,
-            self.budgets.driver,
-            "driver_bytes",
-            needs,
-            remedy,
-        )
-
-    def gathered(self) -> Block:
+    def gathered(self, beside: int = 0) -> Block:
         self.refuse_weights("a method that goes over the rows themselves")
-        self._must_fit("one process")
+        self.must_hold_rows(beside, *self.state_budget, "one process")
         rows = self._collect(self.identified(), False)
         return in_order_of_ids([Block.decode(bytes(row.block)) for row in rows])
 
-    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+    def over_labels(
+        self, work: Callable[[Block, list[int]], State], beside: int = 0
+    ) -> list[State]:
         self.refuse_weights("a method that goes over the rows themselves")
-        self._must_fit("each task")
+        self.must_hold_rows(beside, self.budgets.worker, "worker_bytes", "each task")
         q = self.profile.q
         count = min(q, self.parallelism)
         every_task = F.explode(F.array(*map(F.lit, range(count)))).alias("task")

@@ -314,7 +314,7 @@ def describe(
         "labels": profile.q,
         **statistics,
         "label_names": packed.label_names,
-        "feature_names": packed.feature_names,
+        "feature_names": list(packed.feature_names),
         "fingerprint": _hexadecimal(packed),
         "unseen": None if counts is None else unseen_labels(counts, packed.label_names),
     }

@@ -65,7 +65,7 @@ from ..statistics.labelsets import Labelsets
 
 KINDS = ("standard", "msfs-2022")
 KIND = Parameter("metrics", "standard", Choice(KINDS), "whose definitions of the metrics")
-CELLS = 1 << 22  # rows × labels worked on at once
+CELLS = 1 << 19  # rows × labels worked on at once
 _COUNTS = ("rows", "wrong", "exact", "missed", "labelled", "depth")
 _SHARES = ("ranking", "precision")
 _HALF = 26  # a share in fixed point of 2·26 bits, its halves summed apart: exact up to 2³⁷ rows

@@ -41,7 +41,7 @@ from ..pipeline import Request, compute, ranked
 from ..read.sections import Field, Section
 from ..select import Screen
 from ..select.constraints import kept_rows
-from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic, accumulate
 from .metrics import KINDS, LARGER_IS_BETTER, METRICS, Sums
 from .protocol import Protocol
 from .rowset import GramPool, RowSet
@@ -195,14 +195,14 @@ class PredictionSums(Statistic, layout="rows"):
 
     def partial(self, block: Block, profile: Profile) -> State:
         rows = known_rows(block, profile)
-        truth = rows.labels(profile.q).toarray()
-        labels, scores = self.predictor.predict(rows.x)
+        truth = rows.labels(profile.q)
         state: State = {}
-        for kind in self.kinds:
-            sums = Sums.of(truth, labels, scores, kind)
-            state[f"{kind} counts"] = sums.counts
-            state[f"{kind} shares"] = sums.shares
-            state[f"{kind} labels"] = sums.labels
+        for part, labels, scores in self.predictor.parts(rows.x, profile.q):
+            for kind in self.kinds:
+                sums = Sums.of(truth[part], labels, scores, kind)
+                names = ("counts", "shares", "labels")
+                values = {f"{kind} {name}": getattr(sums, name) for name in names}
+                state = accumulate(state, values)
         return state
 
     def finish(self, state: State, profile: Profile) -> list[Sums]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import SparkMlfsError, setting
 from ..markup import size
 from ..params import Choice, Integer, Optional, Parameter
+from .schema import FEATURES, attribute_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,9 @@ MEMORY = Parameter(
     "memory",
 )
 HELD = 2  # times the rows, while they are joined
+# of each feature beside its values: its range, its places in scores and ranking, its name there
+# (measured)
+FEATURE_BYTES = 210
 Outcome = TypeVar("Outcome")
 Batches = Iterator["pa.RecordBatch"]
 
@@ -149,10 +153,15 @@ def check_memory(frame: Any, session: Any) -> None:
     """Raise `NeedsSpark` where a frame of this process is larger than its memory."""
     if not (isinstance(frame, LocalFrame) and isinstance(session, LocalSession)):
         return
-    needed = HELD * frame.bytes
+    width = len(attribute_names(frame, FEATURES) or ()) if FEATURES in frame.kinds else 0
+    needed = HELD * frame.bytes + FEATURE_BYTES * width
     if needed > session.memory:
         most = f"{setting('memory_bytes')} = {size(session.memory)}"
-        raise NeedsSpark(f"the rows take about {size(needed)} in this process, more than {most}")
+        beyond = f"take about {size(needed)} in this process, more than {most}"
+        if FEATURE_BYTES * width > needed // 2:
+            remedy = f"raise {setting('memory_bytes')}, or give fewer features"
+            raise NeedsSpark(f"{width} features {beyond}: {remedy}")
+        raise NeedsSpark(f"the rows {beyond}")
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,78 @@ import difflib
 import fnmatch
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import eq
+from typing import Any, overload
 
 from ..errors import DataError, ParameterError, option
 from ..lazy import Column, DataFrame, F
 
+WIDE = 1 << 16  # names, from which on those of numbers are no longer written out
+MOST_COMPARED = 20_000  # names, with one that is not among them
 # columns that pandas writes its index to
 PANDAS_INDEX = r"__index_level_\d+__|Unnamed: 0(\.\d+)*"
 INDEX = "_spark_mlfs_index"  # the attribute of frames that names columns which only count rows
+
+
+class NumberedNames(Sequence[str]):
+    """Names of a prefix and the whole numbers from `first` on, each made when it is asked for.
+
+    >>> names = NumberedNames("f", 1, 3)
+    >>> names[1], list(names), "f4" in names
+    ('f2', ['f1', 'f2', 'f3'], False)"""
+
+    def __init__(self, prefix: str, first: int, count: int) -> None:
+        self.prefix = prefix
+        self.numbers = range(first, first + count)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [f"{self.prefix}{number}" for number in self.numbers[place]]
+        return f"{self.prefix}{self.numbers[place]}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self.prefix}{number}" for number in self.numbers)
+
+    def __contains__(self, name: object) -> bool:
+        return self._place(name) is not None
+
+    def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
+        """Return the place of a name; `ValueError` where there is none."""
+        place = self._place(name)
+        if place is None or place not in range(len(self))[start:stop]:
+            raise ValueError(f"{name!r} is none of the names")
+        return place
+
+    def _place(self, name: object) -> int | None:
+        if not isinstance(name, str) or not name.startswith(self.prefix):
+            return None
+        digits = name[len(self.prefix) :]
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+            return None
+        number = int(digits)
+        is_name = str(number) == digits and number in self.numbers
+        return self.numbers.index(number) if is_name else None
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames):
+            return (self.prefix, self.numbers) == (other.prefix, other.numbers)
+        if isinstance(other, list):
+            return len(self) == len(other) and all(map(eq, self, other))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # it equals lists
+
+    def __repr__(self) -> str:
+        return f"NumberedNames({self.prefix!r}, {self.numbers.start}, {len(self)})"
 
 
 def quoted(name: str) -> str:
@@ -147,7 +210,7 @@ def _matched(pattern: str, known: Sequence[str], exclude: Sequence[str]) -> list
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …" for an unknown name, or the known names where none is close."""
-    known = [str(k)[:80] for k in known]
+    known = [str(k)[:80] for k in islice(known, MOST_COMPARED)]
     close = closest(str(name), known)
     if close:
         return "did you mean " + " or ".join(map(repr, close)) + "?"
@@ -163,11 +226,13 @@ def closest(name: str, known: Sequence[str], most: int = 3) -> list[str]:
     if len(name) > 80:
         return []
     but_for_case = [other for other in known if other.lower() == name.lower()]
-    return but_for_case[:most] or difflib.get_close_matches(name, known[:20_000], n=most)
+    return but_for_case[:most] or difflib.get_close_matches(name, known[:MOST_COMPARED], n=most)
 
 
 def first_repeated(names: Sequence[str]) -> str | None:
     """Return the name whose second place comes first, None where no name stands twice."""
+    if isinstance(names, NumberedNames):
+        return None
     different: set[str] = set()
     for name in names:
         if name in different:

@@ -6,7 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,6 +15,9 @@ from ..errors import LARGE_WHOLE, DataError
 from .frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, Part
 from .names import INDEX
 from .paths import files_of, runs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VECTOR = pa.struct(
     [
@@ -29,6 +33,7 @@ PART_BYTES = 64 << 20  # of a Parquet file, decoded, that one core reads at a ti
 BATCH_BYTES = 4 << 20
 # of a file at once: a whole column would be memory that is asked for anew each time
 READ_BYTES = 1 << 20
+ROWS_AT_ONCE = 1 << 18  # of a pandas frame that is written
 _NAMES = {
     pa.bool_(): "boolean",
     pa.int8(): "tinyint",
@@ -224,3 +229,17 @@ def _typed(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
         if not pa.types.is_floating(kind):
             raise
         raise DataError(f"column {name!r} holds {LARGE_WHOLE}") from None
+
+
+def write_table(frame: pd.DataFrame, path: Path, rows_at_once: int = ROWS_AT_ONCE) -> None:
+    """Write a pandas frame into a Parquet file, so many rows at once.
+
+    Where it is row by row, the first has the types of all."""
+    import pyarrow.parquet as pq
+
+    typed = frame.head(1) if rows_at_once == 1 else frame
+    schema = pa.Schema.from_pandas(typed, preserve_index=False)
+    with pq.ParquetWriter(path, schema) as writer:
+        for first in range(0, max(1, len(frame)), rows_at_once):
+            rows = frame.iloc[first : first + rows_at_once]
+            writer.write_table(pa.Table.from_pandas(rows, schema, preserve_index=False))

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .names import with_metadata
+from .names import WIDE, NumberedNames, with_metadata
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,6 +38,8 @@ FILL = "missing_values"
 CATEGORIES = "categories"
 # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 SLICES = "label_slices"
+# column metadata beside ml_attr: of very many slots the prefix, the first number and how many
+NUMBERED = "numbered_names"
 # attributes of frames: the rows that packing takes, the same in the same columns, features as
 # vectors or arrays; what is left out
 PACKED_FROM = "_spark_mlfs_packed_from"
@@ -47,16 +49,23 @@ REJECTED = "_spark_mlfs_rejected"
 def attribute_metadata(names: Sequence[str]) -> dict[str, Any]:
     """Return ``ml_attr`` metadata of a vector column whose slots carry `names`.
 
-    VectorAssembler and VectorSlicer write it so."""
+    VectorAssembler and VectorSlicer write it so. Of very many that are numbers behind a prefix it
+    has the prefix."""
+    if isinstance(names, NumberedNames) and len(names) > WIDE:
+        numbered = {"prefix": names.prefix, "first": names.numbers.start, "count": len(names)}
+        return {"ml_attr": {"num_attrs": len(names)}, NUMBERED: numbered}
     attributes = [{"idx": index, "name": str(name)} for index, name in enumerate(names)]
     return {"ml_attr": {"attrs": {"numeric": attributes}, "num_attrs": len(attributes)}}
 
 
-def attribute_names(frame: DataFrame | LocalFrame, column: str) -> list[str] | None:
+def attribute_names(frame: DataFrame | LocalFrame, column: str) -> Sequence[str] | None:
     """Return slot names of a vector column from its ``ml_attr`` metadata.
 
     None where it carries none (or not for every slot)."""
-    attributes = (frame.schema[column].metadata or {}).get("ml_attr", {}).get("attrs", {})
+    metadata = frame.schema[column].metadata or {}
+    if NUMBERED in metadata:
+        return NumberedNames(**metadata[NUMBERED])
+    attributes = metadata.get("ml_attr", {}).get("attrs", {})
     named: dict[int, str] = {}
     for group in attributes.values():
         named |= {a["idx"]: a["name"] for a in group if "name" in a}

@@ -186,6 +186,10 @@ class Nearest:
         out.squares = state["squares"]
         return out
 
+    def take(self, queries: slice) -> Nearest:
+        """Return the k best of some queries."""
+        return Nearest.from_state({name: value[queries] for name, value in self.state().items()})
+
     @staticmethod
     def stacked(parts: list[Nearest]) -> Nearest:
         return Nearest.from_state(_joined(parts, axis=0))

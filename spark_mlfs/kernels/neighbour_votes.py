@@ -15,44 +15,55 @@ from .knn import Rows
 from .matrix import Matrix
 from .nearest import NONE, Nearest, nearest
 
+COUNTED = 1 << 20  # labels of rows and of their neighbours that are counted at once
 
-def label_counts(best: Nearest, y: sp.csr_matrix) -> ndarray:
-    """Return (rows, q) labels among the neighbours, whose ids are positions in y."""
-    has_neighbour = best.ids != NONE
+
+def label_counts(ids: ndarray, y: sp.csr_matrix) -> ndarray:
+    """Return (rows, q) labels among the neighbours of `ids` (rows, k), positions in y."""
+    return np.rint(_counted(ids, y).toarray()).astype(np.int64)
+
+
+def _counted(ids: ndarray, y: sp.csr_matrix) -> sp.csr_matrix:
+    """Return the same counts, stored where a neighbour has the label."""
+    has_neighbour = ids != NONE
     indptr = np.concatenate([[0], np.cumsum(has_neighbour.sum(axis=1))])
-    entries = (np.ones(indptr[-1]), best.ids[has_neighbour], indptr)
-    chosen = sp.csr_matrix(entries, shape=(len(best.ids), y.shape[0]))
-    return np.rint((chosen @ y).toarray()).astype(np.int64)
+    entries = (np.ones(indptr[-1]), ids[has_neighbour], indptr)
+    return sp.csr_matrix(entries, shape=(len(ids), y.shape[0])) @ y
 
 
 def posterior_tables(
-    counts: ndarray,
+    best: Nearest,
     y: sp.csr_matrix,
     s: float,
     k: int,
 ) -> dict[str, ndarray]:
     """Return `prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l).
 
-    From neighbour counts (n, q) of the training rows."""
+    From the neighbours of the training rows, which have the labels y (n, q) of 0 and 1."""
     n, q = y.shape
-    has_label = y.toarray() > 0
-    cell = np.arange(q) * (k + 1) + counts
+    width = k + 1
+    rows_with = np.bincount(y.indices, minlength=q)
+    kappa = np.zeros(q * 2 * width, np.int64)  # (label, whether a row has it, j)
+    labels_of_a_row = min(q, width * int(np.diff(y.indptr).max(initial=0)))
+    step = max(COUNTED, len(kappa)) // max(1, labels_of_a_row)
+    for first in range(0, n, step):
+        rows = slice(first, first + step)
+        # entries of at least k + 1 are those of labels that the row has itself
+        cells = _counted(best.ids[rows], y) + width * y[rows]
+        places = 2 * width * cells.indices.astype(np.int64) + np.rint(cells.data).astype(np.int64)
+        kappa += np.bincount(places, minlength=len(kappa))
+    without_label, with_label = np.swapaxes(kappa.reshape(q, 2, width), 0, 1)
+    without_label[:, 0] = n - rows_with - without_label[:, 1:].sum(axis=1)
     return {
-        "prior": (s + has_label.sum(axis=0)) / (2 * s + n),
-        "with": _shares(cell[has_label], q, s, k),
-        "without": _shares(cell[~has_label], q, s, k),
+        "prior": (s + rows_with) / (2 * s + n),
+        "with": _shares(with_label, s),
+        "without": _shares(without_label, s),
     }
 
 
-def _shares(
-    cells: ndarray,
-    q: int,
-    s: float,
-    k: int,
-) -> ndarray:
-    """Return (q, k+1) smoothed shares of rows with j neighbours, of the rows' cells (label, j)."""
-    kappa = np.bincount(cells, minlength=q * (k + 1)).reshape(q, k + 1)
-    return (s + kappa) / (s * (k + 1) + kappa.sum(axis=1, keepdims=True))
+def _shares(kappa: ndarray, s: float) -> ndarray:
+    """Return (q, k+1) smoothed shares of rows with j neighbours, of how many there are."""
+    return (s + kappa) / (s * kappa.shape[1] + kappa.sum(axis=1, keepdims=True))
 
 
 def odds(counts: ndarray, tables: dict[str, ndarray]) -> tuple[ndarray, ndarray]:
@@ -73,7 +84,7 @@ def posteriors(
 
     Learned of training rows x (n, v), y (n, q), k < n."""
     reference = Rows(x, np.arange(x.shape[0]))
-    tables = posterior_tables(label_counts(nearest(reference, reference, k), y), y, s, k)
+    tables = posterior_tables(nearest(reference, reference, k), y, s, k)
     new_rows = Rows(query, -1 - np.arange(query.shape[0]))  # a row to predict is no training row
-    yes, no = odds(label_counts(nearest(new_rows, reference, k), y), tables)
+    yes, no = odds(label_counts(nearest(new_rows, reference, k).ids, y), tables)
     return yes / (yes + no)

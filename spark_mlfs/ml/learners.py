@@ -31,7 +31,6 @@ from ..frames.names import with_metadata
 from ..frames.schema import SLICES, attribute_metadata, with_names
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest
-from ..kernels.neighbour_votes import label_counts
 from ..lazy import Self
 from ..solvers.ties import complete
 from ..statistics.base import Budgets
@@ -140,8 +139,7 @@ def predicted_by(
     predictor: NeighbourVote, columns: tagging.ColumnsOf, nearest: Nearest
 ) -> tagging.Columns:
     """Make `columns` of a prediction from the nearest training rows, for `map_against`."""
-    counts = label_counts(nearest, predictor.state["y"].astype(np.float64))
-    return columns(*predictor.vote(counts))
+    return columns(*predictor.vote(nearest.ids, predictor.state["y"].astype(np.float64)))
 
 
 class MultiLabelClassificationModel(StateModel, PredictionAccessors):
@@ -184,6 +182,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         joins = cells is None and self.joins_blocks
         if cells is None:
             cells = self.cells(dataset)
+        most_rows = tagging.rows_at_once(self.labelNames)
         if joins:
             read: Any = cells.read
             if self._blocks is None:
@@ -201,6 +200,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
                 self.state["k"],
                 partial(predicted_by, voter, columns),
                 outputs,
+                most_rows,
             )
         function = partial(tagging.predicted_columns, predictor, columns)
         return map_rows(
@@ -208,7 +208,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             cells,
             function,
             outputs,
-            tagging.rows_at_once(self.labelNames),
+            most_rows,
         )
 
     _blocks: DataFrame | None = None

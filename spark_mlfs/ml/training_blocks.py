@@ -67,8 +67,9 @@ def map_against(  # noqa: PLR0913
     k: int,
     finish: Callable[[Nearest], Mapping[str, Any]],
     outputs: Mapping[str, str],
+    most_rows: int,
 ) -> DataFrame:
-    """Add columns that `finish` makes of each row's k nearest training rows.
+    """Add columns that `finish` makes of each row's k nearest training rows, `most_rows` at once.
 
     As `rows.map_rows`; the rows maybe in another order."""
     if dataset.isStreaming:
@@ -106,7 +107,7 @@ def map_against(  # noqa: PLR0913
         entry = T.IntegerType() if type_name == "array<int>" else T.DoubleType()
         schema = schema.add(f"__c{i}__", T.ArrayType(entry))
     by_chunk = near.repartition("key").sortWithinPartitions("key", "first")
-    out = by_chunk.mapInArrow(partial(finished_rows, finish, tuple(outputs)), schema)
+    out = by_chunk.mapInArrow(partial(finished_rows, finish, tuple(outputs), most_rows), schema)
     out = with_outputs(out, outputs, lambda i: F.col(f"__c{i}__"))
     out = out.drop(*(f"__c{i}__" for i in range(len(outputs))))
     for place, field in zip(places, fields, strict=True):
@@ -190,11 +191,12 @@ def nearest_in_block(
 def finished_rows(
     finish: Callable[[Nearest], Mapping[str, Any]],
     names: Sequence[str],
+    most_rows: int,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a chunk with the new columns, from its partial results.
 
-    Those of a chunk arrive one after the other."""
+    Those of a chunk arrive one after the other; so many rows at most are finished at once."""
     cells = (
         (batch.column(0)[i].as_py(), batch.column(2)[i].as_py())
         for batch in batches
@@ -214,10 +216,12 @@ def finished_rows(
             Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")})
             for part in parts[::count]
         )
-        columns = finish(functools.reduce(Nearest.merge, by_block))
-        for data in carriers:
-            with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
-                rows = reader.read_next_batch()
-            arrays = [*rows.columns, *(lists_of(columns[name]) for name in names)]
-            new_names = [f"__c{i}__" for i in range(len(names))]
-            yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *new_names])
+        best = functools.reduce(Nearest.merge, by_block)
+        new_names = [f"__c{i}__" for i in range(len(names))]
+        for first in range(0, len(best.ids), most_rows):
+            columns = finish(best.take(slice(first, first + most_rows)))
+            for data in carriers:
+                with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
+                    rows = reader.read_next_batch().slice(first, most_rows)
+                arrays = [*rows.columns, *(lists_of(columns[name]) for name in names)]
+                yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *new_names])

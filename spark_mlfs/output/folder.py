@@ -25,6 +25,7 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from pandas.api.types import is_numeric_dtype
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
 from ..frames.errors import notice, unless_absent
+from ..frames.parquet import ROWS_AT_ONCE, write_table
 from ..frames.sessions import jvm_within_reach
 from ..lazy import SparkSession
 from ..params import from_json
@@ -320,10 +322,12 @@ class OutputTarget:
 
     def table(self, name: str, frame: pd.DataFrame) -> None:
         if self.folder is not None:
-            frame.to_parquet(self.folder / f"{name}.parquet", index=False)
-        else:
-            rows = self.spark.createDataFrame(frame).coalesce(1)
-            rows.write.mode(self.mode).parquet(f"{self.path}/{name}.parquet")
+            write_table(frame, self.folder / f"{name}.parquet")
+            with (self.folder / f"{name}.csv").open("w", encoding="utf-8") as file:
+                file.writelines(csv_parts(frame))
+            return
+        rows = self.spark.createDataFrame(frame).coalesce(1)
+        rows.write.mode(self.mode).parquet(f"{self.path}/{name}.parquet")
         self.text(f"{name}.csv", csv_text(frame))
 
     def require_data(self, name: str = "") -> None:
@@ -343,14 +347,25 @@ _FORMULA = re.compile("['\ufeff]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 def csv_text(frame: pd.DataFrame) -> str:
     """Return a pandas frame as CSV, its texts and column names escaped for spreadsheets."""
-    escaped = frame.rename(columns=_escaped)
-    is_text = [not is_numeric_dtype(kind) for kind in escaped.dtypes]
-    for name in escaped.columns[is_text]:
-        escaped[name] = escaped[name].map(_escaped)
-    text: str = escaped.to_csv(index=False, lineterminator="\n")
-    if "\r" in text:  # which ends a line for most readers, and is not quoted by itself
-        text = escaped.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    return text
+    return "".join(csv_parts(frame))
+
+
+def csv_parts(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield the text of `csv_text`, some rows after the others."""
+    texts = [name for name, kind in frame.dtypes.items() if not is_numeric_dtype(kind)]
+    quoting = csv.QUOTE_MINIMAL
+    if any("\r" in str(cell) for cell in chain(frame.columns, *(frame[name] for name in texts))):
+        quoting = csv.QUOTE_NONNUMERIC  # it ends a line for most readers, and is not quoted else
+    for first in range(0, max(1, len(frame)), ROWS_AT_ONCE):
+        escaped = frame.iloc[first : first + ROWS_AT_ONCE].rename(columns=_escaped)
+        for name in map(_escaped, texts):
+            escaped[name] = escaped[name].map(_escaped)
+        yield escaped.to_csv(
+            index=False,
+            header=not first,
+            lineterminator="\n",
+            quoting=quoting,
+        )
 
 
 def _escaped(cell: Any) -> Any:

@@ -21,7 +21,7 @@ from ..formats import Names, Reader
 from ..frames import vectors
 from ..frames.errors import reading
 from ..frames.frame import LocalFrame
-from ..frames.names import first_repeated
+from ..frames.names import NumberedNames, first_repeated
 from ..frames.schema import FEATURES, LABELS, with_names
 from ..frames.vectors import Vectors
 from ..lazy import DataFrame, F, SparkSession
@@ -71,6 +71,8 @@ class Libsvm(Reader):
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         bases = {"label_base": p["label_base"], "feature_base": p["feature_base"]}
+        feature_names: Sequence[str] | None
+        label_names: Sequence[str] | None
         feature_names, num_features = _names(
             spark, "feature", p["feature_names"], p["num_features"]
         )
@@ -90,9 +92,9 @@ class Libsvm(Reader):
         parser = partial(_parse, **bases, num_features=num_features, num_labels=num_labels)
         frame = parse(files, parser)
         if not feature_names:
-            feature_names = [f"f{k + p['feature_base']}" for k in range(num_features)]
+            feature_names = NumberedNames("f", p["feature_base"], num_features)
         if not label_names:
-            label_names = [f"l{k + p['label_base']}" for k in range(num_labels)]
+            label_names = NumberedNames("l", p["label_base"], num_labels)
         return with_names(with_names(frame, FEATURES, feature_names), LABELS, label_names)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -192,8 +193,8 @@ def _range_from_zero(
     values: Sequence[float] | np.ndarray, heights: Sequence[float]
 ) -> tuple[float, float]:
     """Return the range of a curve: from zero, or where values are far from it around them."""
-    low = min(0.0, *values, *heights)
-    high = max(0.0, *values, *heights)
+    low = min(chain((0.0,), values, heights))
+    high = max(chain((0.0,), values, heights))
     if high == low:
         high = low + 1.0
     least = min(values)

@@ -105,17 +105,17 @@ def _curves(result: Result, features: Sequence[Any], num_kept: int) -> dict[str,
         if HELD_OUT[0] in result.ranking:
             curves["held_out"] = _held_out(result.ranking, num_kept)
         return curves
-    scores = result.ranking["score"].astype(float).tolist()
-    names = result.ranking["name"].astype(str).tolist()
+    scores = result.ranking["score"].to_numpy(float)
     mark = num_kept if result.evidence is None else None
     near = min(len(scores), max(2 * num_kept, 20))
+    names = [str(name) for name in result.ranking["name"][:near]]
     curves["near"] = curve(
         scores[:near],
         "rank",
         "score",
         mark,
         cut,
-        names[:near],
+        names,
     )
     if near < len(scores):
         curves["whole"] = curve(

@@ -41,6 +41,7 @@ from ..adapters.saved import (
 from ..adapters.selection import MODEL, LocalSelection
 from ..adapters.tags import (
     BEST,
+    CELL_BYTES,
     RAW,
     PassageReader,
     check_choice,
@@ -50,12 +51,13 @@ from ..adapters.tags import (
     predicted_columns,
     rows_at_once,
 )
+from ..blocks.codec import state_bytes
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import are_vectors, pack
 from ..classify import CLASSIFIERS
 from ..engine.base import one_thread
-from ..errors import DataError
-from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark
+from ..errors import ONE_WORKER, DataError, WorkerBudgetError, must_fit
+from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, num_cores
 from ..frames.paths import machine_path
 from ..frames.schema import CATEGORIES, ID, LABELS, attribute_names, with_names
 from ..kernels.categories import Categories
@@ -79,9 +81,33 @@ from .base import (
 LISTS = pa.list_(pa.float64())
 
 
+@dataclass
 class LocalScorer(SavedPipeline):
     """A saved pipeline of this process: a classifier, a selection in front of it or none, and what
-    makes features of columns."""
+    makes features of columns; `memory` in bytes that they and the rows may take, if it is
+    bounded."""
+
+    memory: int | None = None
+
+    def _rows_at_once(self) -> int:
+        """Return how many rows are scored at once; `BudgetError` where the memory is too small.
+
+        The model, what it derives of its state and the scores of these rows, by each core, fit."""
+        labels = self.classifier.labelNames
+        if self.memory is None:
+            return rows_at_once(labels)
+        model = state_bytes(self.classifier.state) + self.classifier.predictor().working_bytes
+        one_row = CELL_BYTES * len(labels) * num_cores()
+        must_fit(
+            model + one_row,
+            self.memory,
+            "memory_bytes",
+            f"the classifier of {len(labels)} labels needs",
+            "or fit it on fewer rows, features or labels",
+            f"in {ONE_WORKER}",
+            WorkerBudgetError,
+        )
+        return rows_at_once(labels, (self.memory - model) // num_cores())
 
     def small_batches(self, frame: LocalFrame) -> AbstractContextManager[None]:
         """Give one thread of BLAS to each of the rows' parts meanwhile."""
@@ -143,7 +169,7 @@ class LocalScorer(SavedPipeline):
             column=column,
             task=partial(RowTask, function, lists, reader),
             id=id,
-            rows=rows_at_once(names),
+            rows=self._rows_at_once(),
         )
         label_names = pa.array(names, pa.string())
 
@@ -177,7 +203,7 @@ class LocalScorer(SavedPipeline):
             column=column,
             task=partial(RowTask, function, dict.fromkeys("zs", LISTS), reader),
             id=id,
-            rows=rows_at_once(self.classifier.labelNames),
+            rows=self._rows_at_once(),
         )
         encodes = self.encoder is not None
         passage = shown if shown != id else None
@@ -344,10 +370,10 @@ def _gathered(batch: pa.RecordBatch, categories: Categories) -> pa.ListArray:
     return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(LISTS)
 
 
-def load_here(path: str) -> LocalScorer:
+def load_here(path: str, memory: int | None = None) -> LocalScorer:
     """Return the pipeline saved in a folder of this machine, or a single classifier there.
 
-    It is at `path` or at ``path/pipeline``."""
+    It is at `path` or at ``path/pipeline``, and may take so much `memory` in bytes."""
     root = machine_path(path.rstrip("/"))
     for folder in (root, f"{root}/pipeline"):
         if os.path.isdir(f"{folder}/metadata"):
@@ -355,7 +381,7 @@ def load_here(path: str) -> LocalScorer:
                 stages = _stages(folder)
                 if stages[-1].kind != CLASSIFIER:
                     raise refuse_absent(folder, stages[-1].kind)
-                scorer = LocalScorer(path.rstrip("/") + folder[len(root) :], stages)
+                scorer = LocalScorer(path.rstrip("/") + folder[len(root) :], stages, memory)
                 scorer.check_params()
             return scorer
     raise refuse_absent(path)

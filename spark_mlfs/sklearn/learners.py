@@ -4,7 +4,7 @@ A class for each is in `sklearn.extractor_classes` and `.classifier_classes`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic
 
 import numpy as np
@@ -26,10 +26,11 @@ from ..blocks.tables import aligned_rows
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
 from ..engine.base import one_thread
-from ..errors import DataError, ParameterError, spelled_by
+from ..errors import DataError, ParameterError, must_fit, spelled_by
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..frames.schema import SLICES
+from ..kernels.matrix import bytes_as_floats
 from ..lazy import Self
 from ..params import LabelNames, Optional, Parameter
 from ..statistics.base import Budgets
@@ -116,6 +117,30 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
 EXTRACTING = EstimatorClasses(ExtractorOfArrays, "Extractor", f"{__package__}.extractor_classes")
 
 
+def _scores(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return scores
+
+
+def _labels(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return labels.astype(np.int64)
+
+
+def _best(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return np.asarray(scores.argmax(axis=1))
+
+
+def _inside(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the scores inside (0, 1), as scikit-learn wants them."""
+    tiny = np.finfo(float).eps
+    return scores.clip(tiny, 1 - tiny)
+
+
+def _shares(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the scores as shares of their sum in each row, equal ones where that is 0."""
+    total = scores.sum(axis=1, keepdims=True)
+    return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
+
+
 def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
     return bool(estimator.entry().probabilities(estimator._own_parameters()))
 
@@ -175,21 +200,44 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         self.classes_: Any = labels.classes if self.single_ else np.arange(len(labels.names))
         return self
 
-    def _predicted(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    @spelled_by(in_arrays)
+    def _predicted(
+        self,
+        X: Any,
+        choose: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        width: int = 0,
+    ) -> np.ndarray:
+        """Return (rows,) or (rows, `width`) what `choose` makes of labels and scores (rows, q).
+
+        Some rows after the others; `BudgetError` where the memory does not hold it."""
         x = self._rows(X)
+        n = x.shape[0]
+        q = len(self.label_names_)
+        predictor = self.entry().predictor(self.state_)
+        must_fit(
+            predictor.working_bytes + bytes_as_floats(x) + 8 * n * max(1, width),
+            memory_of(self.memory_bytes),
+            "memory_bytes",
+            f"predicting {n} rows of {q} labels needs",
+            "or predict fewer rows at once",
+        )
+        values: Any = None
         with one_thread():
-            labels, scores = self.entry().predictor(self.state_).predict(x)
-            return labels, scores
+            for rows, labels, scores in predictor.parts(x, q):
+                part = choose(labels, scores)
+                if values is None:
+                    values = np.empty((n, *part.shape[1:]), part.dtype)
+                values[rows] = part
+        return np.asarray(values)
 
     def _by_tag(self, values: np.ndarray) -> np.ndarray:
         return TagColumns.of(values, self.label_names_) if self.tagged_ else values
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the 0/1 labels (rows, q) of rows X, or classes (rows,)."""
-        labels, scores = self._predicted(X)
         if self.single_:
-            return np.asarray(self.classes_[np.argmax(scores, axis=1)])
-        return self._by_tag(labels.astype(np.int64))
+            return np.asarray(self.classes_[self._predicted(X, _best)])
+        return self._by_tag(self._predicted(X, _labels, len(self.label_names_)))
 
     @spelled_by(in_arrays)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -222,18 +270,15 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability (rows, q) of each label; of one class a row they add up to 1."""
-        scores = self._predicted(X)[1]
-        if not self.single_:  # scikit-learn wants them inside (0, 1)
-            tiny = np.finfo(float).eps
-            return self._by_tag(np.asarray(scores.clip(tiny, 1 - tiny)))
-        total = scores.sum(axis=1, keepdims=True)
-        return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
+        if self.single_:
+            return self._predicted(X, _shares, len(self.label_names_))
+        return self._by_tag(self._predicted(X, _inside, len(self.label_names_)))
 
     @available_if(lambda estimator: not _gives_probabilities(estimator))
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the decision value (rows, q) of each label, (rows,) of the second of two
         classes."""
-        scores = self._predicted(X)[1]
+        scores = self._predicted(X, _scores, len(self.label_names_))
         if self.single_ and scores.shape[1] == 2:
             scores = scores[:, 1] - scores[:, 0]
         return self._by_tag(scores)
