@@ -47,7 +47,7 @@ from .errors import (
     must_fit,
     setting,
 )
-from .frames.frame import FEATURE_BYTES
+from .frames.memory import FEATURE_BYTES
 from .lazy import DataFrame, SparkSession, cached_property
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis

@@ -383,7 +383,8 @@ class NeighbourChain(Predictor):
         labels = np.zeros((x.shape[0], len(order)), np.uint8)
         scores = np.zeros((x.shape[0], len(order)))
         for position, label in enumerate(order):
-            query = Rows(beside(x, labels[:, order[:position]]), -1 - np.arange(x.shape[0]))
+            before = labels[:, order[:position]]
+            query = Rows(beside(x, before), -1 - np.arange(x.shape[0]))
             best = self._nearest(query, position)
             counts = label_counts(best.ids, truth[:, [position]].tocsr())
             share = counts[:, 0] / s["k"]
@@ -403,7 +404,7 @@ class NeighbourChain(Predictor):
         for first in range(0, n, step):
             rows = slice(first, min(n, first + step))
             run = Rows(beside(z[rows], y[rows, :position]), np.arange(n)[rows])
-            found = nearest(query, run, self.state["k"])
-            best = found if best is None else best.merge(found)
+            of_run = nearest(query, run, self.state["k"])
+            best = of_run if best is None else best.merge(of_run)
         assert best is not None
         return best

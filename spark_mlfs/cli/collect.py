@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import read
 from ..errors import ParameterError
-from ..frames.frame import check_memory
+from ..frames.memory import check_memory
 from ..frames.schema import WEIGHT
 from ..output.folder import Output
 from ..output.manifest import now

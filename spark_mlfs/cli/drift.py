@@ -12,7 +12,8 @@ from typing import Any
 from ..engine.local import SizingEngine
 from ..errors import ParameterError
 from ..frames.errors import reading
-from ..frames.frame import LocalSession, check_memory
+from ..frames.frame import LocalSession
+from ..frames.memory import check_memory
 from ..frames.schema import CATEGORIES, FEATURES, attribute_names, categories_of
 from ..markup import size
 from ..methods.counting import BINNING, NUM_BINS

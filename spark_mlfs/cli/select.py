@@ -17,7 +17,8 @@ import pandas as pd
 from .. import pipeline, read
 from ..adapters.selection import LocalSelection, Selected, facts_of
 from ..errors import DataError, ParameterError
-from ..frames.frame import LocalFrame, LocalSession, check_memory
+from ..frames.frame import LocalFrame, LocalSession
+from ..frames.memory import check_memory
 from ..frames.schema import FEATURES, attribute_names, fill_of, rejected_of
 from ..output.folder import MANIFEST, Output, OutputTarget, csv_text
 from ..output.manifest import selection_manifest

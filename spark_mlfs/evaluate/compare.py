@@ -25,7 +25,8 @@ from ..blocks.profile import Profile
 from ..engine.base import Cost, Engine
 from ..errors import DataError, SparkMlfsError
 from ..frames.errors import notice
-from ..frames.frame import LocalSession, NeedsSpark, check_memory, num_cores
+from ..frames.frame import LocalSession, NeedsSpark, num_cores
+from ..frames.memory import check_memory
 from ..frames.schema import FEATURES, GROUP, ID, LABELS
 from ..output.journal import Journal
 from ..pipeline import Progress, compute

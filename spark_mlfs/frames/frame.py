@@ -16,10 +16,8 @@ from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import SparkMlfsError, setting
-from ..markup import size
+from ..errors import SparkMlfsError
 from ..params import Choice, Integer, Optional, Parameter
-from .schema import FEATURES, attribute_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,10 +35,6 @@ MEMORY = Parameter(
     "bytes that rows and statistics may take together; None: three quarters of this machine's "
     "memory",
 )
-HELD = 2  # times the rows, while they are joined
-# of each feature beside its values: its range, its places in scores and ranking, its name there
-# (measured)
-FEATURE_BYTES = 210
 Outcome = TypeVar("Outcome")
 Batches = Iterator["pa.RecordBatch"]
 
@@ -147,21 +141,6 @@ def default_memory() -> int:
         except (OSError, ValueError):
             continue
     return total * 3 // 4
-
-
-def check_memory(frame: Any, session: Any) -> None:
-    """Raise `NeedsSpark` where a frame of this process is larger than its memory."""
-    if not (isinstance(frame, LocalFrame) and isinstance(session, LocalSession)):
-        return
-    width = len(attribute_names(frame, FEATURES) or ()) if FEATURES in frame.kinds else 0
-    needed = HELD * frame.bytes + FEATURE_BYTES * width
-    if needed > session.memory:
-        most = f"{setting('memory_bytes')} = {size(session.memory)}"
-        beyond = f"take about {size(needed)} in this process, more than {most}"
-        if FEATURE_BYTES * width > needed // 2:
-            remedy = f"raise {setting('memory_bytes')}, or give fewer features"
-            raise NeedsSpark(f"{width} features {beyond}: {remedy}")
-        raise NeedsSpark(f"the rows {beyond}")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from spark_mlfs.frames.frame import FEATURE_BYTES
+from spark_mlfs.frames.memory import FEATURE_BYTES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.append(str(REPOSITORY))

@@ -16,7 +16,8 @@ from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.cli.command import main
 from spark_mlfs.errors import BudgetError
 from spark_mlfs.frames import parquet
-from spark_mlfs.frames.frame import FEATURE_BYTES, LocalSession
+from spark_mlfs.frames.frame import LocalSession
+from spark_mlfs.frames.memory import FEATURE_BYTES
 from spark_mlfs.frames.names import WIDE, NumberedNames, near
 from spark_mlfs.frames.schema import FEATURES, attribute_metadata, attribute_names
 from spark_mlfs.output import folder

@@ -1,0 +1,30 @@
+"""Whether this process holds the rows of a frame, by what is known before they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import setting
+from ..markup import size
+from .frame import LocalFrame, LocalSession, NeedsSpark
+from .schema import FEATURES, attribute_names
+
+HELD = 2  # times the rows, while they are joined
+# of each feature beside its values: its range, its places in scores and ranking, its name there
+# (measured)
+FEATURE_BYTES = 210
+
+
+def check_memory(frame: Any, session: Any) -> None:
+    """Raise `NeedsSpark` where a frame of this process is larger than its memory."""
+    if not (isinstance(frame, LocalFrame) and isinstance(session, LocalSession)):
+        return
+    width = len(attribute_names(frame, FEATURES) or ()) if FEATURES in frame.kinds else 0
+    needed = HELD * frame.bytes + FEATURE_BYTES * width
+    if needed > session.memory:
+        most = f"{setting('memory_bytes')} = {size(session.memory)}"
+        beyond = f"take about {size(needed)} in this process, more than {most}"
+        if FEATURE_BYTES * width > needed // 2:
+            remedy = f"raise {setting('memory_bytes')}, or give fewer features"
+            raise NeedsSpark(f"{width} features {beyond}: {remedy}")
+        raise NeedsSpark(f"the rows {beyond}")
