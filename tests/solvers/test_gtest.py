@@ -70,6 +70,10 @@ def test_equal_to_scipy(seed, n, width, unknown):
             else:
                 test = "pearson" if few else "log-likelihood"
                 want = stats.chi2_contingency(table, correction=False, lambda_=test).pvalue
+                share = table.sum(axis=0).min() / table.sum()
+                if few and least < 1 / 2 - 1e-12 and share < 1 / 3 - 1e-12:
+                    g = stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")
+                    want = max(want, g.pvalue)
             # near G = 0 a rounding of 1e-14 is one of 1e-7 in p: combining caps p below 1 anyway
             precision = 1e-9 if want < 0.99 else 1e-6
             assert found.p[f, label] == pytest.approx(want, rel=precision, abs=1e-300)
@@ -167,19 +171,23 @@ def test_the_false_discovery_rate_is_kept():
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 150])
 def test_the_level_of_few_rows(n):
-    """100 runs of noise and of 20 features that matter beside 180: at fdr 0.1 the mean share of
-    false ones is at most 0.11."""
-    for relevant in (0, 20):
-        shares = []
+    """100 runs, 9 of 60 features matter: at fdr 0.1 the mean share of false ones is at most 0.11,
+    of common labels and of rare ones, and more than half of what matters is found of common
+    ones."""
+    for rare in (False, True):
+        shares, found = [], []
         for seed in range(100):
             rng = np.random.default_rng(seed)
-            y = (rng.random((n, 4)) < [0.5, 0.3, 0.1, 0.05]).astype(float)
-            x = rng.normal(size=(n, 200))
-            x[:, :relevant] += 2 * y[:, np.arange(relevant) % 3]
-            x[:, 100:150] = x[:, 100:150] > 1.3
+            x = rng.normal(size=(n, 60))
+            x[:, 40:] = x[:, 40:] > rng.uniform(0, 1.5, 20)
+            causes = x[:, :9].reshape(n, 3, 3).sum(axis=2) + rng.normal(size=(n, 3))
+            limit = [np.quantile(causes[:, j], [0.9, 0.95, 0.8][j]) for j in range(3)]
+            y = (causes > (limit if rare else causes.mean(axis=0))).astype(float)
             low, high = x.min(axis=0), x.max(axis=0)
             codes = np.minimum(4, (5 * (x - low) / (high - low)).astype(int))
             p = combine(p_values(codes, y, 5), n=n)
             kept = corrected(p, "fdr") <= 0.1
-            shares.append(kept[relevant:].sum() / max(1, kept.sum()))
-        assert np.mean(shares) <= 0.11, (n, relevant, np.mean(shares))
+            shares.append(kept[9:].sum() / max(1, kept.sum()))
+            found.append(kept[:9].mean())
+        assert np.mean(shares) <= 0.11, (n, rare, np.mean(shares))
+        assert rare or np.mean(found) > 0.5
