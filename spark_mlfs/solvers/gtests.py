@@ -122,9 +122,7 @@ def _fisher(
     both: ndarray,
 ) -> ndarray:
     """Return p-values of Fisher's exact tests, two-sided."""
-    tables, place = np.unique(
-        np.stack([n, with_label, of_bin, both], axis=1), axis=0, return_inverse=True
-    )
+    tables, place = _distinct([n, with_label, of_bin, both])
     p = np.empty(len(tables))
     least = np.maximum(tables[:, 1] + tables[:, 2] - tables[:, 0], 0)
     size = np.minimum(tables[:, 1], tables[:, 2]) - least + 1  # tables with these margins
@@ -145,7 +143,24 @@ def _fisher(
         of_this = log_weight[start + tables[run][:, 3] - least[run]]
         counted = np.where(log_weight <= of_this[of_test] + ALIKE, weight, 0.0)
         p[run] = np.add.reduceat(counted, start) / np.add.reduceat(weight, start)
-    return np.minimum(p, 1.0)[place.reshape(-1)]
+    return np.minimum(p, 1.0)[place]
+
+
+def _distinct(columns: list[ndarray]) -> tuple[ndarray, ndarray]:
+    """Return the distinct rows of whole numbers ≥ 0, and which of them each row is."""
+    table = np.stack(columns, axis=1)
+    size = 1
+    key = np.zeros(len(table), np.int64)
+    for column in columns if len(table) else []:
+        least = int(column.min())
+        width = int(column.max()) - least + 1
+        size *= width
+        if size >= 1 << 62:  # a row is no number then
+            rows, place = np.unique(table, axis=0, return_inverse=True)
+            return rows, place.reshape(-1)
+        key = key * width + (column - least)
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    return table[first], place
 
 
 def _runs(size: ndarray) -> Iterator[slice]:
