@@ -73,7 +73,7 @@ class Fitted:
                 out[CATEGORIES] = self._extra[CATEGORIES]
         return out
 
-    def slots(self, frame: Any, column: str) -> list[str] | None:
+    def slots(self, frame: Any, column: str) -> Sequence[str] | None:
         """Return the names of a column's entries.
 
         Raises `DataError` where codes of categories stand for other values than in training."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -166,7 +166,7 @@ class StateModel(Learned, Saved, FeatureAccessors):
         column = self.getFeaturesCol()
         return self.places_in(self._slots(dataset), column)
 
-    def _slots(self, dataset: DataFrame) -> list[str] | None:
+    def _slots(self, dataset: DataFrame) -> Sequence[str] | None:
         column = self.getFeaturesCol()
         return self.slots(dataset, column) if column in dataset.columns else None
 

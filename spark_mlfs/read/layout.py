@@ -51,7 +51,7 @@ class ColumnOfCells:
 
     columns: list[str]
     form: str
-    names: list[str] | None = None  # of the entries
+    names: Sequence[str] | None = None  # of the entries
     nulls: bool = False
     grades: bool = False  # labels that are numbers other than 0 and 1
     several: bool = False

@@ -7,7 +7,7 @@ features are sparse, and refused where they are dense."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -249,7 +249,7 @@ class DenseCounts:
     bins: ndarray
 
 
-def _joined(names: list[list[str]]) -> tuple[list[str], ndarray]:
+def _joined(names: list[Sequence[str]]) -> tuple[list[str], ndarray]:
     """Return the names of both, those of the first first, and where each has them, (2, U).
 
     −1 where it has not."""
