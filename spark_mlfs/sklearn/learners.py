@@ -235,6 +235,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the 0/1 labels (rows, q) of rows X, or classes (rows,)."""
+        check_is_fitted(self)
         if self.single_:
             return np.asarray(self.classes_[self._predicted(X, _best)])
         return self._by_tag(self._predicted(X, _labels, len(self.label_names_)))
@@ -270,6 +271,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability (rows, q) of each label; of one class a row they add up to 1."""
+        check_is_fitted(self)
         if self.single_:
             return self._predicted(X, _shares, len(self.label_names_))
         return self._by_tag(self._predicted(X, _inside, len(self.label_names_)))
@@ -278,6 +280,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the decision value (rows, q) of each label, (rows,) of the second of two
         classes."""
+        check_is_fitted(self)
         scores = self._predicted(X, _scores, len(self.label_names_))
         if self.single_ and scores.shape[1] == 2:
             scores = scores[:, 1] - scores[:, 0]
