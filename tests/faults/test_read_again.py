@@ -204,4 +204,4 @@ def test_a_chunk_that_has_not_met_every_block_is_told():
         cells = [pa.array([1]), pa.array([0]), binary_array(encode(part))]
         batch = pa.RecordBatch.from_arrays(cells, names=["key", "first", "data"])
         with pytest.raises(DataError, match="write them down first"):
-            list(finished_rows(lambda nearest: {}, (), [batch]))
+            list(finished_rows(lambda nearest: {}, (), 1, [batch]))

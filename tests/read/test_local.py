@@ -21,7 +21,8 @@ from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.frames import parquet, vectors
-from spark_mlfs.frames.frame import HELD, LocalSession, NeedsSpark
+from spark_mlfs.frames.frame import LocalSession, NeedsSpark
+from spark_mlfs.frames.memory import HELD
 from spark_mlfs.frames.parquet import SPARK_ROW
 from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_names, fill_of
 from spark_mlfs.read import load
