@@ -23,8 +23,11 @@ def check_memory(frame: Any, session: Any) -> None:
     needed = HELD * frame.bytes + FEATURE_BYTES * width
     if needed > session.memory:
         most = f"{setting('memory_bytes')} = {size(session.memory)}"
-        beyond = f"take about {size(needed)} in this process, more than {most}"
+        subject = "the rows"
+        remedy = ""
         if FEATURE_BYTES * width > needed // 2:
-            remedy = f"raise {setting('memory_bytes')}, or give fewer features"
-            raise NeedsSpark(f"{width} features {beyond}: {remedy}")
-        raise NeedsSpark(f"the rows {beyond}")
+            subject = f"{width} features"
+            remedy = f": raise {setting('memory_bytes')}, or give fewer features"
+        raise NeedsSpark(
+            f"{subject} take about {size(needed)} in this process, more than {most}{remedy}"
+        )

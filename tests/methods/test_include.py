@@ -147,7 +147,7 @@ def test_names_patterns_places_and_rankings_say_the_same(table):
             "include lists 12 features, more than the 5 that are kept: raise num_top_features",
         ),
         ({"include": {"title.3": 1}}, "include must be a list of names"),
-        ({"include": [-1]}, "include must be a list of names"),
+        ({"include": [-1]}, "include: there is no feature -1"),
         ({"include": [True]}, "include must be a list of names"),
         ({"exclude": [1], "k": 12}, None),
     ],
