@@ -114,14 +114,13 @@ class Result:
     def notices(self) -> list[DataNotice]:
         """What a reader of the ranking must know, a sentence each."""
         notices = [] if self.why_none is None else [DataNotice(self.why_none)]
-        by_rule = self.evidence is not None
         return notices + notices_of(
             self.request,
             self.scores,
             self.profile,
             self.ranking,
             self.kept,
-            by_rule,
+            self.evidence,
             self.feature_names,
         )
 

@@ -153,7 +153,10 @@ def knockoff_evidence(
         )
     (plain,) = engine.run(Gram())
     with one_thread():
-        sampler = knockoffs.sampler(labelled_view(engine, "standard"), plain.centre_x)
+        standardised = labelled_view(engine, "standard")
+        sampler = knockoffs.sampler(standardised, plain.centre_x)
+        groups = knockoffs.copies(standardised.G / standardised.n)
+    features = engine.profile.varying[standardised.varying]
     (both,) = engine.run(KnockoffGram(sampler, seed, plain))
     if problem.penalties is not None:
         # a knockoff has the penalty of its feature: any other would tell the two apart
@@ -171,4 +174,6 @@ def knockoff_evidence(
         "knockoffs_above": int((w < 0).sum()),
         "converged": solution.converged,
     }
+    if groups:
+        facts["copies"] = [features[group].tolist() for group in groups]
     return {"knockoff": w}, facts

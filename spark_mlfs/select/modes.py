@@ -129,7 +129,8 @@ _SETTINGS = (
         ),
         "num_top_features",
         "K",
-        "; K of stability; most picks of a greedy method; at most all",
+        "; K of stability, there fewer than 50 of few features unless set; most picks of a greedy "
+        "method; at most all",
     ),
     Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
     Setting(Parameter("fpr", 0.05, _RATE, "largest p-value of a kept feature"), "fpr"),

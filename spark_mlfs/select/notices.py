@@ -17,6 +17,7 @@ from ..errors import DataNotice
 from ..methods.base import Scores
 from ..statistics.stretched import Far, Stretched
 from .request import Request
+from .rules import Evidence
 
 SHOWN = 3  # features of a notice
 ROUNDING = 2e-12  # of scores without unit: what is no more is 0
@@ -29,12 +30,14 @@ def notices_of(
     profile: Profile,
     ranking: pd.DataFrame,
     kept: pd.DataFrame,
-    by_rule: bool,
+    evidence: Evidence | None,
     names: Sequence[str],
 ) -> list[DataNotice]:
-    """Return the notices of a ranking, of which a part is `kept`, `by_rule` or by number."""
+    """Return the notices of a ranking, of which a part is `kept`, by `evidence` or by number."""
     texts: list[str | None] = [*_stretched(request, scores.stretched, names)]
-    if not by_rule:
+    if evidence is not None:
+        texts.append(evidence.remark(names))
+    else:
         texts.append(_scores_of_zero(request, scores, profile, ranking, kept))
     texts += scores.remarks
     notices = [DataNotice(text) for text in texts if text]

@@ -122,8 +122,8 @@ class Cut:
     def keep(self, width: int, budget: bool = False) -> int:
         """Return how many of `width` features are kept.
 
-        Where a rule or a `budget` decides: how many a greedy method picks at most, or K of
-        stability. Raises `ParameterError` for a number above `width`."""
+        Where a rule or a `budget` decides: how many a greedy method picks at most, and K of
+        stability where the number is set. Raises `ParameterError` for a number above `width`."""
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
         if self.count is None:
@@ -140,8 +140,10 @@ class Cut:
         return min(self.count, width)
 
     def rule_among(self, width: int) -> Rule | None:
-        """Return the rule for `width` features, if there is one."""
-        return None if self.rule is None else dataclasses.replace(self.rule, count=self.keep(width))
+        """Return the rule for `width` features, if there is one; its K if the number is set."""
+        if self.rule is None or self.count is None:
+            return self.rule
+        return dataclasses.replace(self.rule, count=self.keep(width))
 
 
 @dataclass(frozen=True)

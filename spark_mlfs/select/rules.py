@@ -9,8 +9,9 @@ The method's ranking has their order; a rule looks at evidence for each feature:
                    false ones among the kept is at most `fdr`, false meaning that it says nothing
                    beyond the other features. Methods that finish on the Gram matrix; one more scan.
     stability      the share of 100 half-samples in which a feature is among the method's `count`
-                   best. With π the threshold, d features and K̄ the mean number chosen, at most
-                   K̄²/((2π − 1)·d) of the kept are expected to be noise, where the method chooses
+                   best, K unless set ⌊(2π − 1)·d⌋, 50 at most. With π the threshold, d features and
+                   K̄ the mean number chosen, at most K̄²/((2π − 1)·d) of the kept, which are no more
+                   than K̄/π, are expected to be noise, where the method chooses
                    noise features no more often than by chance and all alike (Meinshausen &
                    Bühlmann, JRSS B 72 (2010), Theorem 1; Shah & Samworth, JRSS B 75 (2013), for
                    complementary pairs, without these assumptions: the expected number of kept
@@ -25,7 +26,7 @@ an unknown label do not take part in knockoffs, and in tests of that label."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -49,10 +50,11 @@ from ..statistics.targets import Labels
 from .analyses import SideAnalysis
 from .knockoff_rule import knockoff_evidence
 from .modes import COLUMNS, RULES, SETTINGS, TESTS
-from .stability_rule import selection_frequencies
+from .stability_rule import most_chosen, selection_frequencies
 
 # whose rankings of windows are compared, and by which settings windows are (`states.changes`):
 DRIFT_METHOD = "mim"
+SHOWN = 3  # groups of copies that a message lists
 DRIFT = (NUM_BINS, BINNING, SETTINGS["fdr"].parameter, SETTINGS["combination"].parameter)
 
 
@@ -194,6 +196,26 @@ class Evidence:
     def kept(self) -> int:
         """The number of features that the rule keeps."""
         return int(self.passed.sum())
+
+    def remark(self, names: Sequence[str]) -> str | None:
+        """Return what weakens the evidence, by the `names` of the features; None where nothing."""
+        copies = self.facts.get("copies", [])
+        if copies:
+            groups = [" and ".join(repr(names[f]) for f in group) for group in copies[:SHOWN]]
+            further = f" (and {len(copies) - SHOWN} more)" if len(copies) > SHOWN else ""
+            return (
+                f"knockoffs tell no feature from a copy: {', '.join(groups)}{further} are the same "
+                "up to sign and scale; exclude all but one of each"
+            )
+        d = int((~np.isnan(self.columns.get("frequency", np.array([np.nan])))).sum())
+        if not d or self.kept < d:
+            return None
+        bound = self.facts["expected_false_at_most"]
+        few = most_chosen(self.rule.level, d)
+        return (
+            f"stability keeps all {d} features, as a half-sample chooses {self.facts['count']} of "
+            f"them; up to {bound:.3g} may be noise: let it choose {few} at most"
+        )
 
     def why_none(self) -> str:
         """Return the line that explains an empty selection."""

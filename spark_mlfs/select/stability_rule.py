@@ -21,6 +21,7 @@ from ..solvers.ties import complete
 from ..statistics.gram import Gram
 
 PAIRS = 50
+MOST = 50  # features that a half-sample chooses, unless set
 
 
 def selection_frequencies(
@@ -34,10 +35,11 @@ def selection_frequencies(
 ) -> tuple[dict[str, ndarray], dict[str, Any]]:
     """Return (v,) shares of half-samples with a feature among the `count` best, and facts.
 
-    Half-samples are sums of Gram matrices by group of rows, or the rows themselves where the method
-    needs them; `gram_methods` names the methods of the first kind, for the message."""
+    Without a `count` as many as `most_chosen`. Half-samples are sums of Gram matrices by group of
+    rows, or the rows themselves where the method needs them; `gram_methods` names the methods of
+    the first kind, for the message."""
     profile = engine.profile
-    count = min(count or engine.num_features, engine.num_features)
+    count = min(count or most_chosen(threshold, engine.num_features), engine.num_features)
     problem = method.gram_problem(profile, p)
     if problem is None and not engine.in_one_process:
         raise ParameterError(
@@ -132,6 +134,11 @@ def error_bound(num_chosen: float, threshold: float, d: int) -> float:
             f"the threshold of the frequency must be above 0.5, at most 1, not {threshold}"
         )
     return num_chosen * num_chosen / ((2 * threshold - 1) * d)
+
+
+def most_chosen(threshold: float, d: int) -> int:
+    """Return the largest K, of `MOST` at most, that its bound does not exceed; at least 1."""
+    return max(1, min(MOST, int((2 * threshold - 1) * d + 1e-9)))
 
 
 def halves(seed: int) -> ndarray:

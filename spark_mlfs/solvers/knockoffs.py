@@ -34,6 +34,7 @@ SWEEP_WORK = 2e11  # v³ of all sweeps together: minutes of one core
 SHRINK_BELOW = 2  # rows a feature
 # smallest eigenvalue that Σ is brought to: below it nothing can be told from its neighbours
 FLOOR = 1e-6
+COPY = 1e-9  # what the correlation of a feature and its copy differs from 1 by, at most
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,14 @@ def joined(first: GramStatistics, second: GramStatistics, cross: ndarray) -> Gra
         both[name] = np.concatenate([getattr(first, name), getattr(second, name)])
     xx = np.block([[first.xx, cross], [cross.T, second.xx]])
     return replace(first, xx=xx, **both)
+
+
+def copies(R: ndarray) -> list[ndarray]:
+    """Return the groups of features (v,) that are the same up to sign and scale, by correlations
+    R (v, v)."""
+    first = np.argmax(np.abs(R) >= 1 - COPY, axis=1)  # of those that each is a copy of
+    features, sizes = np.unique(first, return_counts=True)
+    return [np.flatnonzero(first == feature) for feature in features[sizes > 1]]
 
 
 def shrunk(R: ndarray, n: float) -> tuple[ndarray, float]:

@@ -23,12 +23,13 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
-from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.errors import DataError, DataNotice, ParameterError
 from spark_mlfs.kernels.hashing import group_of, normal
 from spark_mlfs.methods import METHODS
 from spark_mlfs.select.rules import Rule, passing
-from spark_mlfs.select.stability_rule import PAIRS, error_bound, half_sample, halves
-from spark_mlfs.solvers.knockoffs import sampler, statistic
+from spark_mlfs.select.stability_rule import PAIRS, error_bound, half_sample, halves, most_chosen
+from spark_mlfs.sklearn import FStatisticSelector, RidgeSelector
+from spark_mlfs.solvers.knockoffs import copies, sampler, statistic
 
 N, D, Q, RELEVANT = 400, 30, 3, 8
 
@@ -201,6 +202,39 @@ def test_stability_keeps_few_features_of_noise():
         y = (np.random.default_rng(seed).random(y.shape) < 0.4).astype(float)
         kept.append(evidence(x, y, ids, "ridge", Rule("stability", 0.8, 3)).kept)
     assert np.mean(kept) <= error_bound(3, 0.8, D - 1) + 2 * np.std(kept) / 8**0.5
+
+
+def test_stability_as_it_comes_keeps_no_noise_of_few_features():
+    """K from the number of features: 50 of 30 would keep every one, and says so where it is set."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 30))
+    causes = x[:, :9].reshape(400, 3, 3).sum(axis=2) + rng.normal(size=(400, 3))
+    y = (causes > causes.mean(axis=0)).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector = FStatisticSelector(selection_mode="stability").fit(x, y)
+    assert set(selector.selected_) <= set(range(9)) and len(selector.selected_) >= 3
+    assert [most_chosen(0.6, d) for d in (3, 20, 30, 200, 4000)] == [1, 4, 6, 40, 50]
+    assert most_chosen(0.9, 20) == 16
+    with pytest.warns(DataNotice, match=r"keeps all 30 features.*up to 150 may be noise.* 6 at"):
+        FStatisticSelector(selection_mode="stability", num_top_features=30).fit(x, y)
+
+
+def test_knockoffs_name_copies():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 20))
+    y = (x[:, :6].reshape(600, 3, 2).sum(axis=2) + rng.normal(size=(600, 3)) > 0).astype(int)
+    x = np.column_stack([x, x[:, 1], 3 - 2 * x[:, 4], x[:, 1] + 1e-3 * rng.normal(size=600)])
+    assert [g.tolist() for g in copies(np.corrcoef(x.T))] == [[1, 20], [4, 21]]
+    frame = pd.DataFrame(x, columns=[f"word {f}" for f in range(23)])
+    told = (
+        "tell no feature from a copy: 'word 1' and 'word 20', 'word 4' and 'word 21' are the same"
+    )
+    with pytest.warns(DataNotice, match=told):
+        RidgeSelector(selection_mode="knockoffs", fdr=0.2).fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RidgeSelector(selection_mode="knockoffs", fdr=0.2).fit(frame.iloc[:, :20], y)
 
 
 def test_half_sample_knows_what_is_constant():
