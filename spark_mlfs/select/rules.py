@@ -207,8 +207,11 @@ class Evidence:
                 f"knockoffs tell no feature from a copy: {', '.join(groups)}{further} are the same "
                 "up to sign and scale; exclude all but one of each"
             )
-        d = int((~np.isnan(self.columns.get("frequency", np.array([np.nan])))).sum())
-        if not d or self.kept < d:
+        if self.rule.mode != "stability":
+            return None
+        is_constant = np.isnan(self.columns["frequency"])
+        d = len(is_constant) - int(is_constant.sum())
+        if self.kept < d:
             return None
         bound = self.facts["expected_false_at_most"]
         few = most_chosen(self.rule.level, d)

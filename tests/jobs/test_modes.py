@@ -90,10 +90,7 @@ def test_a_rule_is_the_same_by_every_face(mode):
             for cut in (flags.selection.cut(0), keys.selection.cut(0), estimator.cut())
         ]
         assert (
-            rules[0]
-            == rules[1]
-            == rules[2]
-            == Rule(mode, LEVELS[mode] if given is None else given, 20)
+            rules[0] == rules[1] == rules[2] == Rule(mode, LEVELS[mode] if given is None else given)
         )
 
 
