@@ -19,13 +19,12 @@ have one odds ratio θ of y and s. The fit is then a root in log θ alone: with 
 the label, of the second window, and all of a code, the fitted cell e solves e·(n − r − c + e) =
 θ·(r − e)(c − e), and Σ_v e = Σ_v N_v11. It is the fit by iterative proportional fitting.
 
-    G² = 2 Σ o ln(o/e)    X² = Σ_v (o − e)²/V_v, V_v = 1/(1/e + 1/(r−e) + 1/(c−e) + 1/(n−r−c+e))
+    X² = Σ_v (o − e)²/V_v,    V_v = 1/(1/e + 1/(r−e) + 1/(c−e) + 1/(n−r−c+e))
 
-are both χ² on (codes − 1) degrees of freedom, asymptotically. At small counts one is too large far
-out in its tail, mostly G², of windows of very unequal sizes X²: the smaller of the two is tested.
+is Pearson's, χ² on (codes − 1) degrees of freedom, asymptotically.
 Neighbouring codes are joined until each fitted cell is `LEAST`; which ones are depends on the fit,
 and so on margins alone. Pairs that leave one code are not tested: there are too few rows. Deviation
-from the sources: the smaller statistic, and the joined codes."""
+from the sources: the joined codes."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ import numpy as np
 from numpy import ndarray
 from scipy import special
 
-LEAST = 3.0  # of a fitted cell; simulated tails of the smaller statistic hold from 2 on
+LEAST = 3.0  # of a fitted cell
 # of the root: Newton's steps at most, the last one's size, the largest |log θ|
 STEPS = 80
 EXACT = 1e-10
@@ -59,8 +58,8 @@ def psi(before: ndarray, after: ndarray, bins: ndarray) -> ndarray:
 def shift_tests(before: ndarray, after: ndarray) -> ndarray:
     """Test whether the codes have one distribution in both windows; return p-values (F,).
 
-    From rows of each code (F, b): the smaller of G² and Pearson's X², of codes whose expected
-    counts are `LEAST`, the others joined to a neighbour. NaN where one code is left."""
+    From rows of each code (F, b): Pearson's X² of codes whose expected counts are `LEAST`, the
+    others joined to a neighbour. NaN where one code is left."""
     cells = np.stack([after, before], axis=2).astype(np.float64)
     by_window = cells.sum(axis=1, keepdims=True)
 
@@ -71,9 +70,7 @@ def shift_tests(before: ndarray, after: ndarray) -> ndarray:
     o, codes = _joined(cells, expected(cells))
     e = expected(o)
     squares = (o - e) ** 2 / np.where(e > 0, e, 1)
-    x2 = np.where(e > 0, squares, 0).sum(axis=(1, 2))
-    g2 = 2 * special.rel_entr(o, e).sum(axis=(1, 2))
-    return _tail(codes - 1, np.minimum(g2, x2))
+    return _tail(codes - 1, np.where(e > 0, squares, 0).sum(axis=(1, 2)))
 
 
 @dataclass
@@ -115,9 +112,7 @@ def relation_tests(
     with np.errstate(divide="ignore"):
         inverse = (1 / np.where(e > 0, e, np.inf)).sum(axis=2)
     difference = o[:, :, 0] - e[:, :, 0]
-    x2 = (difference**2 * inverse).sum(axis=1)
-    g2 = 2 * special.rel_entr(o, e).sum(axis=(1, 2))
-    value = np.maximum(np.minimum(g2, x2), 0.0)
+    value = (difference**2 * inverse).sum(axis=1)
     freedom = codes[tested] - 1
     before = _correlation(cells[tested][:, :, [1, 3]])
     after = _correlation(cells[tested][:, :, [0, 2]])

@@ -21,17 +21,11 @@ def proportional_fit(table: np.ndarray, rounds: int = 5000) -> np.ndarray:
 
 
 def interaction_test(table: np.ndarray) -> tuple[float, float]:
-    """(G², its p-value) of no three-way interaction in a table (codes, 2, 2) without empty
-    codes."""
+    """(Pearson's X², its p-value) of no three-way interaction in a table (codes, 2, 2) without
+    empty codes."""
     e = proportional_fit(table)
-    g2 = 2 * sum(o * np.log(o / f) for o, f in zip(table.ravel(), e.ravel(), strict=True) if o)
-    return g2, float(stats.chi2.sf(g2, len(table) - 1))
-
-
-def pearson(table: np.ndarray) -> float:
-    """Pearson's X² of the same."""
-    e = proportional_fit(table)
-    return float(((table - e) ** 2 / e).sum())
+    x2 = float(((table - e) ** 2 / e).sum())
+    return x2, float(stats.chi2.sf(x2, len(table) - 1))
 
 
 def psi(before: list[int], after: list[int]) -> float:

@@ -41,9 +41,9 @@ def test_the_statistic_is_that_of_proportional_fitting(codes):
     tests = drift.relation_tests(*as_pairs(tables))
     assert (tests.freedom == codes - 1).all() and (tests.feature == np.arange(60)).all()
     for table, value, p in zip(tables, tests.statistic, tests.p, strict=True):
-        g2, p_value = slow.interaction_test(table)
-        assert value == pytest.approx(min(g2, slow.pearson(table)), rel=1e-8)
-        assert p >= p_value * (1 - 1e-8)
+        x2, p_value = slow.interaction_test(table)
+        assert value == pytest.approx(x2, rel=1e-8)
+        assert p == pytest.approx(p_value, rel=1e-6)
 
 
 def test_hard_fits_keep_all_margins():
@@ -138,11 +138,8 @@ def test_psi_and_the_test_of_a_shift():
     for i, used in enumerate(bins):
         a, b = list(before[i, :used]), list(after[i, :used])
         assert got[i] == pytest.approx(slow.psi(a, b))
-        tests = [
-            stats.chi2_contingency([a, b], correction=False, lambda_=how)
-            for how in ("log-likelihood", "pearson")
-        ]
-        assert p[i] == pytest.approx(max(test.pvalue for test in tests), rel=1e-6, abs=1e-290)
+        want = stats.chi2_contingency([a, b], correction=False).pvalue
+        assert p[i] == pytest.approx(want, rel=1e-6, abs=1e-290)
     assert np.isnan(drift.shift_tests(np.array([[5, 0]]), np.array([[9, 0]]))).all()
 
 
