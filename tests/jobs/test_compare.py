@@ -601,7 +601,7 @@ def test_what_a_method_includes_and_excludes(run, tmp_path):
             "costs is for spark-mlfs select",
         ),
         ('title = "Ridge"', 'title = "Ridge"\nexclude = [true]', "exclude"),
-        ('title = "Ridge"', 'title = "Ridge"\ninclude = [-1]', "include"),
+        ('title = "Ridge"', 'title = "Ridge"\ninclude = [true]', "include"),
         ('name = "br-svm"', 'name = "br-svm"\nexclude = ["a"]', "exclude is for spark-mlfs select"),
         (
             'name = "one"\n',

@@ -354,7 +354,7 @@ def test_a_column_of_categories_is_penalised_by_the_names_of_its_values(table):
             {"penalties": {"titel_1": 1}},
             "penalties: the data have no feature 'titel_1'; did you mean 'title_1'?",
         ),
-        ({"penalties": {1: 1}}, "penalties must be"),
+        ({"penalties": 7}, "penalties must be"),
         ({"penalties": "a"}, "penalties must be"),
         (
             {"penalties": [1, 2]},
