@@ -11,8 +11,8 @@ which is off by at most u · 2⁻⁴¹: equal values by the same, so that an ent
 up to max(3·10⁻¹², 1.6·10⁻¹³ √n) of the product of the columns' norms where one value is far from n
 equal ones (at worst by 1.3·10⁻¹² √n, as u is less than twice the largest |x|), and mostly by much
 less. The products of 3072 rows stay below 2⁵³, where float64 is exact in any order, those of h + l
-too: (1.5 · 2²⁰)² · 3072 = 6912 · 2⁴⁰ < 2⁵³. They add up in int64. Of the quantised values everything
-is exact up to the last conversion: with H, L the h and l of the columns,
+too: (1.5 · 2²⁰)² · 3072 = 6912 · 2⁴⁰ < 2⁵³. They add up in int64. Of the quantised values all is
+exact up to the last conversion: with H, L the h and l of the columns,
 
     Σx  = u (Σh 2⁻²⁰ + Σl 2⁻⁴⁰)
     X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰)
