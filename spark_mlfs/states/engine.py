@@ -196,7 +196,13 @@ class StateEngine(Engine):
             table = table.astype(np.promote_types(table.dtype, np.int32), copy=False)
         else:
             table = table[:, : coding.width].astype(np.int64)
-        return _grouped(table, groups, self._order(state))
+        counts = _grouped(table, groups, self._order(state))
+        new = features >= len(self._states.basis.features)
+        if not sp.issparse(counts) and new.any():
+            # rows that do not name a new feature have 0 there, and are counted nowhere
+            totals = target.totals(self.profile)
+            counts[new, 0] = totals - counts[new, 1:].sum(axis=1)
+        return counts
 
     def _group_moments(self, statistic: GroupMoments, features: ndarray) -> Any:
         """Return `Moments` of features by group, or `PairMoments` where these are stored."""

@@ -42,6 +42,7 @@ from .sums import (
     added,
     counts_less,
     group_places,
+    same_sums,
     shifted_down,
     shifted_up,
     triangle,
@@ -49,6 +50,7 @@ from .sums import (
 
 BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
 SLOT_KINDS = ("counts", "labelset counts")  # kinds whose tables may go by slots
+NOT_MERGED = "the states are not those that were merged"
 OUTSIDE = "outside"  # the kind that states have only where values lie outside the edges
 
 
@@ -319,7 +321,8 @@ def subtract(states: States, *taken: States) -> States:
     check((states, *taken), disjoint=False)
     remaining = {part.identity: part for part in states.parts}
     for part in _parts_of(taken):
-        if remaining.pop(part.identity, None) is None:
+        merged = remaining.pop(part.identity, None)
+        if merged is None or not _same_names(part, merged):
             raise ParameterError(
                 f"{part} is not among what was merged: only that can be taken away"
             )
@@ -329,17 +332,17 @@ def subtract(states: States, *taken: States) -> States:
     parts = tuple(part for part in states.parts if part.identity in remaining)
     left = States(states.basis, parts, {})
     # Dropped here: features, labels and groups of unknown labels that no remaining part has. They
-    # are 0 in the difference if the sums taken are those that were merged; counts below 0 are
-    # looked for in what stays alone.
+    # are 0 in the difference if the sums taken are those that were merged.
     sums = {
         kind: _restricted(difference.total, left, kind, state) for kind, state in difference.items()
     }
     if any(map(counts_less, sums.values())):
-        raise DataError(
-            "more rows would be taken away than there are: the states are not those that were "
-            "merged"
-        )
+        raise DataError(f"more rows would be taken away than there are: {NOT_MERGED}")
     return replace(left, sums=sums)
+
+
+def _same_names(one: CollectedPart, other: CollectedPart) -> bool:
+    return one.features == other.features and one.labels == other.labels
 
 
 def check(states: Sequence[States], disjoint: bool = True) -> None:
@@ -407,13 +410,14 @@ def _parts_of(states: Iterable[States]) -> Iterable[CollectedPart]:
 class StateSum(LazySums):
     """The sums of states, each times its sign; `total` is the `States` that hold them.
 
-    `total.parts` are those of all states, whatever the signs: what is taken away is there twice, so
-    that rows and profile of `total` mean something only where all signs are 1. Its features,
+    `total.parts` are those of the states that are added: what is taken away is among them, so that
+    the rows and the profile of `total` are of more than its sums where a sign is −1. Its features,
     labels, unit of weight and `has_unknown` always hold."""
 
     def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
         super().__init__({kind for collected in states for kind in collected.sums})
-        parts = sorted(_parts_of(states), key=lambda part: (part.time, *part.identity))
+        parts_added = _parts_of(s for s, sign in zip(states, signs, strict=True) if sign > 0)
+        parts = sorted(parts_added, key=lambda part: (part.time, *part.identity))
         self.total = States(states[0].basis, tuple(parts), self)
         # for its checks alone: weights too far apart are refused before any is added up
         self.total.dataset(partial=True)
@@ -492,17 +496,28 @@ def _restricted(
     kind: str,
     state: State,
 ) -> State:
-    """Return the sums of the features and labels that the parts which are `left` still name."""
+    """Return the sums of the features and labels that the parts which are `left` still name.
+
+    Raises `DataError` where the others, or bits below the unit of weight that is left, are not
+    0."""
     places = left.places_in(total, kind)
+    bits = left.exponent - total.exponent
+    lowered = shifted_down(state, bits)
+    dropped = bits > 0 and not same_sums(shifted_up(lowered, bits), state)
     out: State = {}
-    for name, value in shifted_down(state, left.exponent - total.exponent).items():
+    for name, value in lowered.items():
         for axis, letter in enumerate(axes_of(kind, name, dims_of(value))):
             if letter in places:
                 positions, _ = places[letter]
                 # what is left is a subset of total's, in its order: an equal number is all
                 if value.shape[axis] != len(positions):
-                    value = value[(slice(None),) * axis + (positions,)]
+                    others = np.delete(np.arange(value.shape[axis]), positions)
+                    along = (slice(None),) * axis
+                    dropped = dropped or bool((value[(*along, others)] != 0).sum())
+                    value = value[(*along, positions)]
         out[name] = value
+    if dropped:
+        raise DataError(f"something of what is taken away would stay behind: {NOT_MERGED}")
     return out
 
 

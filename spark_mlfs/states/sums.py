@@ -138,6 +138,13 @@ def shifted_down(state: State, bits: int) -> State:
     return state
 
 
+def same_sums(one: State, other: State) -> bool:
+    """Return whether two states have the same sums, in words alike."""
+    return one.keys() == other.keys() and not any(
+        (one[name] != other[name]).sum() for name in one if name != "sets"
+    )
+
+
 def _lowest_bits(upper: Any, bits: int) -> Any:
     """Return the lowest bits of upper words, as they count in the words below."""
     return changed(upper, lambda word: (word & (1 << bits) - 1) << WORD)

@@ -3,6 +3,8 @@ remaining rows do in one pass."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -261,6 +263,39 @@ def test_vocabularies_grow(method):
     )
 
 
+@pytest.mark.parametrize("coding", ["br", "lp"])
+def test_a_new_feature_of_rows_that_are_not_very_sparse(coding):
+    """Its value 0 is counted in the rows that do not name it, too, as it is on the rows."""
+    frames = [words(v, 80, seed) for seed, v in enumerate(["abc", "axcb", "ab"])]
+    frames = [
+        ((frame.sparse.to_dense() > 0) | (np.arange(80)[:, None] % 2 == 0)).astype(float)
+        for frame in frames
+    ]
+    tags = [
+        [["s"] * int(row["a"]) + ["t"] * (i % 3 == 0) for i, row in frame.iterrows()]
+        for frame in frames
+    ]
+    sparse = [frame.astype(pd.SparseDtype(float, 0.0)) for frame in frames]
+    settings = {"method_params": {"label_coding": coding}}
+    first = states.collect(sparse[0], tags[0], ["mim"], name="0", **settings)
+    later = [
+        states.collect(frame, labels, ["mim"], first, name=str(i), **settings)
+        for i, (frame, labels) in enumerate(zip(sparse[1:], tags[1:], strict=True), 1)
+    ]
+    assert first.basis.sparse and not first.basis.thin
+    merged = states.merge(first, *later)
+    rows = pd.concat(frames).fillna(0.0)[merged.features]
+    every = [labels for day in tags for labels in day]
+    wanted = spark_mlfs.rank(rows, every, "mim", None, label_coding=coding)
+    found = states.rank(merged, "mim", None, method_params={"label_coding": coding})
+    pd.testing.assert_frame_equal(found, wanted, check_exact=True)
+    left = states.subtract(merged, first)
+    rows = pd.concat(frames[1:]).fillna(0.0)[left.features]
+    wanted = spark_mlfs.rank(rows, every[80:], "mim", None, label_coding=coding)
+    found = states.rank(left, "mim", None, method_params={"label_coding": coding})
+    pd.testing.assert_frame_equal(found, wanted, check_exact=True)
+
+
 def test_dense_features_must_be_the_same():
     X, Y, _ = data("dense")
     first = states.collect(pd.DataFrame(X, columns=[f"c{j}" for j in range(D)]), Y)
@@ -495,6 +530,42 @@ def test_weights_too_far_apart_are_refused_before_they_are_added_up():
     assert len(states.rank(states.merge(first, fine), "ridge", 3)) == 3
     with pytest.raises(DataError, match="too far apart"):
         states.merge(first, fine, coarse)
+
+
+def test_nearly_as_many_rows_as_fit_are_taken_away_again():
+    """What is taken away is not counted beside the whole it is taken from."""
+    X, Y, _ = data("dense")
+    weights = np.full(N, 2.0**52 // N - 2.0**30)
+    weights[::40] = 1.0  # else a large unit would do
+    days: list[states.States] = []
+    for name, rows in zip("abc", np.split(np.arange(N), 3), strict=True):
+        like = days[0] if days else None
+        settings = {"name": name, "sample_weight": weights[rows]}
+        days.append(states.collect(X[rows], Y[rows], "mim", like, **settings))
+    merged = states.merge(days)
+    assert 1 << 51 < merged.profile.total < 1 << 52
+    left = states.subtract(merged, days[0], days[1])
+    wanted = states.rank(days[2], "mim")
+    pd.testing.assert_frame_equal(states.rank(left, "mim"), wanted, check_exact=True)
+
+
+def test_what_would_stay_behind_is_refused():
+    """Sums of a feature that goes, which are not those that were merged."""
+    frames = [words(v, 40, seed) for seed, v in enumerate(["abc", "axcb"])]
+    tags = [["s"], ["t"], ["s", "t"], []] * 10
+    first = states.collect(frames[0], tags, "mim", name="0")
+    later = states.collect(frames[1], tags, "mim", first, name="1")
+    merged = states.merge(first, later)
+    assert states.subtract(merged, later).features == ["a", "b", "c"]
+    (kind,) = later.sums
+    table = later.sums[kind]["table"].copy()
+    table.data[-1] -= 1  # of x, the new feature
+    changed = replace(later, sums={kind: {**later.sums[kind], "table": table}})
+    with pytest.raises(DataError, match="stay behind: the states are not those that were merged"):
+        states.subtract(merged, changed)
+    part = replace(later.parts[0], features=["y"])
+    with pytest.raises(ParameterError, match="is not among what was merged"):
+        states.subtract(merged, replace(later, parts=(part,)))
 
 
 def test_merged_states_in_a_finer_unit_and_back():
