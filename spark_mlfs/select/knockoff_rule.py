@@ -167,7 +167,7 @@ def knockoff_evidence(
         solution = problem.solve(view)
     w = np.zeros(engine.num_features)
     w[sampler.positions] = knockoffs.statistic(view.expand(solution.weights))
-    facts = {
+    facts: dict[str, Any] = {
         "threshold": knockoffs.threshold(w, level),
         "shrinkage": sampler.shrinkage,
         "mean_s": float(sampler.s.mean()),

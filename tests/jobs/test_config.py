@@ -259,7 +259,7 @@ def test_selection_by_a_rule(file, section, flags, mode, level):
     assert (config.selection.mode, rule.mode, rule.level) == (mode, mode, level)
     assert config.selection.percentile is None
     assert config.selection.cut(3).rule_among(20).count == (
-        flags.get("num_top_features", 9) if mode == "stability" else 20
+        flags.get("num_top_features", 9) if mode == "stability" else None
     )
     assert rule.combination == flags.get("combination", "cauchy")
 
