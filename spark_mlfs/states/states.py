@@ -341,8 +341,8 @@ def subtract(states: States, *taken: States) -> States:
     return replace(left, sums=sums)
 
 
-def _same_names(one: CollectedPart, other: CollectedPart) -> bool:
-    return one.features == other.features and one.labels == other.labels
+def _same_names(part: CollectedPart, other: CollectedPart) -> bool:
+    return part.features == other.features and part.labels == other.labels
 
 
 def check(states: Sequence[States], disjoint: bool = True) -> None:

@@ -138,10 +138,10 @@ def shifted_down(state: State, bits: int) -> State:
     return state
 
 
-def same_sums(one: State, other: State) -> bool:
+def same_sums(state: State, other: State) -> bool:
     """Return whether two states have the same sums, in words alike."""
-    return one.keys() == other.keys() and not any(
-        (one[name] != other[name]).sum() for name in one if name != "sets"
+    return state.keys() == other.keys() and not any(
+        (state[name] != other[name]).sum() for name in state if name != "sets"
     )
 
 
