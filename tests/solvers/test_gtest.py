@@ -176,7 +176,7 @@ def test_the_level_of_few_rows(n):
     ones."""
     for rare in (False, True):
         shares, found = [], []
-        for seed in range(100):
+        for seed in range(5000, 5100):  # none by which the rule was chosen
             rng = np.random.default_rng(seed)
             x = rng.normal(size=(n, 60))
             x[:, 40:] = x[:, 40:] > rng.uniform(0, 1.5, 20)
