@@ -127,7 +127,7 @@ READERS: Registry[Reader] = Registry(
         "csv": "tables.Csv",
         "json": "tables.Json",
         "table": "tables.Table",
-        "text": "tables.TextTable",
+        "text": "texts.TextTable",
         "files": "content.Files",
         "numbers": "samples.Numbers",
         "planted": "samples.Planted",

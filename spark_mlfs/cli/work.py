@@ -37,7 +37,8 @@ from ..output.folder import Output, local_path, plain_path
 from ..output.manifest import opening, versions
 from ..output.table import OutputTable
 from ..read.content import open_files
-from ..read.tables import how_files_are_read, open_table, text_source
+from ..read.tables import how_files_are_read, open_table
+from ..read.texts import text_source
 from ..scoring.base import SavedPipeline
 from ..scoring.local import load_here
 from ..session.local import local_session, of_our_own, remote

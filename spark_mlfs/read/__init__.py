@@ -23,7 +23,8 @@ from ..lazy import DataFrame, SparkSession
 from .arff import Arff
 from .libsvm import Libsvm
 from .samples import Numbers, Planted, PlantedTruth, planted_truth
-from .tables import open_by, table, text
+from .tables import open_by, table
+from .texts import text
 
 __all__ = ["DataNotice", "PlantedTruth", "READERS", "load"]
 __all__ += ["arff", "libsvm", "numbers", "planted", "planted_truth", "table", "text"]

@@ -19,7 +19,7 @@ from ..lazy import cached_property
 from ..media.base import ENCODERS, EncodeCells, encoder_of_class
 from ..read.content import encoder_of
 from ..read.encoded import CONTENT, REASON
-from ..read.tables import python_stop_words, word_stages
+from ..read.texts import python_stop_words, word_stages
 from ..read.words import PATTERN, WordCounts
 
 

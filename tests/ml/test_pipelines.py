@@ -128,7 +128,7 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
         return read, scored, {type(stage).__name__ for stage in loaded.stages}
 
     *with_jvm, _ = found("with")
-    for module in (import_module("spark_mlfs.read.tables"), scorer, persistence, folder):
+    for module in (import_module("spark_mlfs.read.texts"), scorer, persistence, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
     *without, stages = found("without")
     assert without == with_jvm and "WordCounter" in stages and "CountVectorizerModel" not in stages
