@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
-import sys
-from collections.abc import Callable
 from typing import Any
 
 from .. import read
@@ -14,7 +11,7 @@ from ..errors import DataError, ParameterError
 from ..evaluate.at_k import AT, NAMES
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..formats import tabular
-from ..frames.names import columns_of, near
+from ..frames.names import columns_of
 from ..frames.schema import LABELS
 from ..output.folder import MANIFEST
 from ..read.columns import labels_of
@@ -25,11 +22,12 @@ from ..read.tables import FILE_OPTIONS, how_files_are_read, open_table
 from ..report.pipeline_pages import check_page
 from ..scoring.base import SavedPipeline
 from ..scoring.check import FEW_TAGS, SIDES, Check, Measured, suggest_threshold
-from .flags import ANY_NUMBER, Flags, require, tag_settings
-from .terminal import NOT_MET, OK, print_forecast, print_result, some_of
+from .conditions import Condition, exit_code, texts, unmet
+from .flags import Flags, require, tag_settings
+from .terminal import print_forecast, print_result, some_of
 from .work import Work, load_pipeline
 
-Gate = tuple[str, str, Callable[[float], bool]]
+EXAMPLES = "'microF1>=0.6' or 'hammingLoss<=0.1'"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
   spark-mlfs select --format numbers --method jmi --num-top-features 40 --classifier mlknn \\
@@ -50,9 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     Flags.data(parser, pipeline=True)
     flags = Flags(parser, "labels of a row")
     flags.tags()
-    required = (
-        "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
-    )
+    required = f"what must hold, such as {EXAMPLES}, else the exit code is 3"
     flags.repeated("--require", "METRIC>=X", required)
     Flags.output(parser, dry_run="rows, columns, labels").engine()
 
@@ -62,20 +58,21 @@ def run(args: argparse.Namespace) -> int:
     require("check", model=args.model, format=args.format)
     if args.features:
         raise ParameterError("check takes no --features: the saved pipeline knows its columns")
-    gates = [_gate(text) for text in args.require]
+    metrics = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
+    conditions = [Condition.parse(text, metrics, EXAMPLES) for text in args.require]
     settings = tag_settings(args)
     work = Work.of(args)
     if tabular(args.format) and "labels" not in work.options:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
     work.check([args.model], "saved pipeline", remedy, options=not tabular(args.format))
-    return work.run_on_engine_for(_check, settings, gates)
+    return work.run_on_engine_for(_check, settings, conditions)
 
 
 def _check(
     work: Work,
     settings: dict[str, Any],
-    gates: list[Gate],
+    conditions: list[Condition],
     spark: Any,
 ) -> int:
     args = work.args
@@ -98,9 +95,9 @@ def _check(
         )
     manifest = _manifest(work, spark, scorer, checked)
     metrics = manifest["metrics"]
-    unmet = [text for text, name, holds in gates if not holds(metrics.get(name, float("nan")))]
-    if gates:
-        manifest |= {"required": args.require, "not_met": unmet}
+    failed = unmet(conditions, [metrics])
+    if conditions:
+        manifest |= {"required": args.require, "not_met": texts(failed)}
     notes = _notes(scorer, checked, manifest) if settings["top_n"] is None else []
     if work.output is not None:
         with stages.stage("page"):
@@ -114,11 +111,7 @@ def _check(
     print_result(args, _text(manifest), manifest)
     for note in notes:
         work.note(note)
-    for text, name, _ in gates:
-        if text in unmet:
-            line = f"spark-mlfs: not met: {text}: {name} is {metrics.get(name)}"
-            print(line, file=sys.stderr, flush=True)
-    return NOT_MET if unmet else OK
+    return exit_code(failed)
 
 
 def _row_names(frame: Any, scorer: SavedPipeline, work: Work) -> dict[str, Any]:
@@ -203,26 +196,6 @@ def _write_page(
         )
         target.text("report.html", page)
         target.json(MANIFEST, manifest)
-
-
-def _gate(text: str) -> Gate:
-    """Return a condition of --require: its text, the metric, and whether a value will do."""
-    known = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
-    match = re.fullmatch(r"\s*(\w+)\s*(>=|<=)\s*(\S+)\s*", text)
-    if match is None:
-        raise ParameterError(
-            f"--require {text!r}: write it as 'microF1>=0.6' or 'hammingLoss<=0.1'"
-        )
-    metric, sign, number = match.groups()
-    if metric not in known:
-        raise ParameterError(f"--require: no metric {metric!r}: {near(metric, known)}")
-    try:
-        bound = ANY_NUMBER(number)
-    except argparse.ArgumentTypeError as error:
-        raise ParameterError(f"--require {metric}{sign} {error}") from None
-    if sign == ">=":
-        return text, metric, lambda value: value >= bound
-    return text, metric, lambda value: value <= bound
 
 
 def _forecast(args: argparse.Namespace, scorer: SavedPipeline, facts: dict[str, Any]) -> int:

@@ -3,7 +3,7 @@
 and a line in `COMMANDS`.
 
 Exit codes: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143
-ended by SIGTERM, both with what is kept; 3 what `check --require` asks for is not met; 1 anything
+ended by SIGTERM, both with what is kept; 3 what `--require` asks for is not met; 1 anything
 else, with its traceback. With --json what failed is an object on standard output, too. Nothing is
 written unless all of it is (`output.folder`)."""
 

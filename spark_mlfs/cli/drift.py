@@ -5,6 +5,7 @@ stability.csv, report.html and manifest.json."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,13 @@ from ..read import load
 from ..report.drift_page import DriftOutcome
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..states import files as states
-from ..states.changes import AGAINST, Drift, compare_windows, settings_by_codes
+from ..states.changes import AGAINST, Change, Drift, compare_windows, settings_by_codes
 from ..states.collect import refuse_mean
 from ..states.windows import Window
 from ..statistics.base import Budgets
 from ..statistics.contingency import TwoWay
 from ..statistics.targets import Labels
+from .conditions import Condition, exit_code, texts, unmet
 from .config import DataChoice, DriftConfig, RunSettings, configure, drift_settings
 from .dry_run import SAMPLE, scaled
 from .flags import Flags, data_flags, flag_values, pairs, set_values, single
@@ -48,6 +50,26 @@ more:
 Of each feature: whether its distribution changed, and whether what it says about a label did,
 however common both became.
 """
+
+
+EXAMPLES = "'changed<=2' or 'psi<=0.25'"
+
+
+def _largest(values: Any) -> float:
+    known = values.dropna()
+    return float(known.max()) if len(known) else 0.0
+
+
+# numbers of a later window that --require knows
+ALARMS: dict[str, Callable[[Change], float]] = {
+    "changed": lambda change: change.facts["changed"],  # features, in what they say about a label
+    "shifted": lambda change: change.facts["shifted"],  # features, in their own distribution
+    "psi": lambda change: _largest(change.features["psi"]),
+    # the largest change of a label's share of rows
+    "prevalence": lambda change: _largest(
+        (change.labels["share_after"] - change.labels["share_before"]).abs()
+    ),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +92,14 @@ def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
         )
     flags.value("--method", None, f"method whose rankings are compared (default {DRIFT_METHOD})")
     flags.repeated("--set", "NAME=VALUE", "a parameter of the method")
+    required = f"what must hold of every later window, such as {EXAMPLES}, else the exit code is 3"
+    flags.repeated("--require", "NUMBER<=X", f"{required}; numbers: {', '.join(ALARMS)}")
     return flags
+
+
+def conditions_of(args: argparse.Namespace) -> list[Condition]:
+    """Return the conditions of ``--require``."""
+    return [Condition.parse(text, [*ALARMS], EXAMPLES) for text in args.require]
 
 
 def comparison_values(args: argparse.Namespace) -> dict[str, Any]:
@@ -105,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
     sources = [(side.path, side.format or "", side.options) for side in sides]
     work = Work(args, Output(config.run.output or "", config.run.overwrite), None, sources)
     work.check(options=True)
+    conditions_of(args)
     command = _forecast if args.dry_run else _drift
     return work.run_on_engine_for(
         command,
@@ -135,7 +165,8 @@ def _drift(
                 windows.append(Window(name, rows, budgets))
         with stages.stage("compare"):
             drift = compare_windows(windows, progress=stages.report, **comparison)
-    return write_drift(work, drift, spark, {"data": [side.as_dict() for side in sides]})
+    data = {"data": [side.as_dict() for side in sides]}
+    return write_drift(work, drift, spark, data)
 
 
 def _forecast(
@@ -207,6 +238,7 @@ def compare_states(args: argparse.Namespace) -> int:
     """Compare saved states; return the exit code."""
     comparison = drift_settings(args.method, pairs(args.set, "--set"), comparison_values(args))
     against = AGAINST.accept(args.against or AGAINST.default)
+    conditions_of(args)
     paths = states.folders(args.states)
     output = Output(args.output, args.overwrite)
     output.check(paths)
@@ -236,8 +268,15 @@ def write_drift(
     """Write and print what changed; return the exit code."""
     output = work.output
     assert output is not None
+    conditions = conditions_of(work.args)
+    numbers = [
+        {name: number(change) for name, number in ALARMS.items()} for change in drift.changes
+    ]
+    failed = unmet(conditions, numbers)
     with work.stages.stage("write"), output.writing(spark) as target:
         manifest = work.manifest(spark, {**data, **drift.facts})
+        if conditions:
+            manifest |= {"required": work.args.require, "not_met": texts(failed)}
         for name, table in _tables(drift).items():
             target.text(f"{name}.csv", csv_text(table))
         target.text("report.html", DriftOutcome(**vars(drift)).page(manifest))
@@ -249,7 +288,8 @@ def write_drift(
         "output": output.path,
         "changed": rows,
     }
-    return print_result(work.args, _text(drift, output.path), result)
+    print_result(work.args, _text(drift, output.path), result)
+    return exit_code(failed)
 
 
 def _tables(drift: Drift) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.action == "compare":
         return compare_states(args)
-    for name in ("against", "method", *(p.name for p in DRIFT)):
-        if getattr(args, name) is not None:
+    for name in ("against", "method", "require", *(p.name for p in DRIFT)):
+        if getattr(args, name):
             flag = "--" + name.replace("_", "-")
             raise ParameterError(f"{flag} goes with compare, not {args.action}: leave it out")
     if args.action == "show" and args.output:

@@ -77,7 +77,8 @@ def drift(  # noqa: PLR0913
     features, labels, weight : columns of a Spark frame
     memory_bytes : bytes that rows and counts may take
     reading : of tables, `label_delimiter` and `missing` as `rank` takes them
-    num_bins, binning, fdr, combination : codes and tests (`spark_mlfs.states.changes`); fdr .05
+    num_bins, binning, fdr, fdr_over, combination : codes and tests (`spark_mlfs.states.changes`);
+        fdr .05, over each later window, or over "all" together
 
     Weights are whole numbers: how often a row counts. Grades are refused: cut them to labels first.
     Rows whose label is unknown (NaN) are left out of that label's tests. Gives a `DriftOutcome`:

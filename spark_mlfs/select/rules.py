@@ -41,6 +41,7 @@ from ..kernels.information import CountLogs
 from ..methods import METHODS
 from ..methods.base import Method
 from ..methods.counting import BINNING, NUM_BINS, Counting
+from ..params import Choice, Parameter
 from ..solvers import gtests, knockoffs
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
@@ -55,7 +56,18 @@ from .stability_rule import most_chosen, selection_frequencies
 # whose rankings of windows are compared, and by which settings windows are (`states.changes`):
 DRIFT_METHOD = "mim"
 SHOWN = 3  # groups of copies that a message lists
-DRIFT = (NUM_BINS, BINNING, SETTINGS["fdr"].parameter, SETTINGS["combination"].parameter)
+DRIFT = (
+    NUM_BINS,
+    BINNING,
+    SETTINGS["fdr"].parameter,
+    Parameter(
+        "fdr_over",
+        "window",
+        Choice(("window", "all")),
+        "features that the rate is over: those of a later window, or of all windows together",
+    ),
+    SETTINGS["combination"].parameter,
+)
 
 
 @dataclass(frozen=True)

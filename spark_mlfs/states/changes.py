@@ -50,6 +50,21 @@ class Change:
     facts: dict[str, Any]
 
 
+@dataclass
+class _Tests:
+    """What two windows' tests give, before a rate says which of them count.
+
+    `columns` (d,) of `_test_features`; `candidates`, the pairs that may have changed."""
+
+    windows: WindowPair
+    columns: dict[str, ndarray]
+    candidates: pd.DataFrame
+
+    @property
+    def num_tested(self) -> int:
+        return int((self.columns["tested"] > 0).sum())
+
+
 def change(
     before: Window,
     after: Window,
@@ -66,15 +81,55 @@ def change(
     by Benjamini & Hochberg, at the level fdr·changed/features (Benjamini & Bogomolov, JRSS B 76
     (2014)), with the correlations of label and code."""
     checked = check(DRIFT, settings, "drift")
-    fdr = checked["fdr"]
+    return _decided([_tested(before, after, checked, progress)], checked)[0]
+
+
+def _tested(
+    before: Window,
+    after: Window,
+    settings: Mapping[str, Any],
+    progress: Progress | None,
+) -> _Tests:
     for window in (before, after):
         window.check()
-    windows = WindowPair((before, after), checked["num_bins"], checked["binning"])
-    columns, candidates = _test_features(windows, checked, progress)
-    tested = columns["tested"]
+    windows = WindowPair((before, after), settings["num_bins"], settings["binning"])
+    return _Tests(windows, *_test_features(windows, settings, progress))
+
+
+def _decided(family: Sequence[_Tests], settings: Mapping[str, Any]) -> list[Change]:
+    """Return what changed, at the rate `fdr` over the features of all windows of the family."""
+    fdr = settings["fdr"]
+    ends = np.cumsum([len(tests.windows.names) for tests in family])[:-1]
+
+    def q_values(column: str) -> list[ndarray]:
+        p_values = np.concatenate([tests.columns[column] for tests in family])
+        return np.split(corrected(p_values, "fdr"), ends)
+
+    q_value = q_values("p_value")
+    shift_q_value = q_values("shift_p_value")
+    num_changed = sum(int((q <= fdr).sum()) for q in q_value)
+    num_tested = max(1, sum(tests.num_tested for tests in family))
+    level = fdr * num_changed / num_tested
+    return [
+        _change(tests, q, shift_q, settings, level)
+        for tests, q, shift_q in zip(family, q_value, shift_q_value, strict=True)
+    ]
+
+
+def _change(
+    tests: _Tests,
+    q_value: ndarray,
+    shift_q_value: ndarray,
+    settings: Mapping[str, Any],
+    level: float,
+) -> Change:
+    """Return the tables of two windows; pairs of a feature and a label pass at `level`."""
+    windows = tests.windows
+    columns = tests.columns
+    fdr = settings["fdr"]
+    before, after = windows.windows
     least = columns["least"]
-    shift_q_value = corrected(columns["shift_p_value"], "fdr")
-    q_value = corrected(columns["p_value"], "fdr")
+    tested = columns["tested"]
     changed = q_value <= fdr
     names = np.array(windows.names, object)
     labels = np.array([*windows.labels, ""], object)
@@ -92,15 +147,15 @@ def change(
         }
     )
     facts = {
-        **checked,
+        **settings,
         "rows": [before.total, after.total],
-        "features_tested": int((tested > 0).sum()),
+        "features_tested": tests.num_tested,
         "features_with_too_few_rows": int((tested[windows.varying] == 0).sum()),
         "pairs_tested": int(tested.sum()),
         "changed": int(changed.sum()),
         "shifted": int((shift_q_value <= fdr).sum()),
     }
-    pairs = _changed_pairs(candidates, changed, tested, fdr)
+    pairs = _changed_pairs(tests.candidates, changed, tested, level)
     pairs["feature"] = names[pairs["feature"]]
     pairs["label"] = labels[pairs["label"]]
     return Change(
@@ -192,7 +247,7 @@ def _changed_pairs(
     tested: ndarray,
     level: float,
 ) -> pd.DataFrame:
-    """Return the pairs of changed features whose label passes among the labels of its feature.
+    """Return the pairs whose label passes at `level` among the labels of a changed feature.
 
     The smallest p-value first."""
     if not len(pairs):
@@ -203,7 +258,6 @@ def _changed_pairs(
     pairs = pairs.sort_values(["feature", "p_value", "label"], kind="stable")
     feature = pairs["feature"].to_numpy()
     rank_in_feature = np.arange(len(feature)) - np.searchsorted(feature, feature) + 1
-    level *= changed.sum() / max(1, (tested > 0).sum())
     limit = level * rank_in_feature / np.maximum(1, tested[feature])
     passing = pd.Series(np.where(pairs["p_value"].to_numpy() <= limit, rank_in_feature, 0))
     last_passing = passing.groupby(feature).transform("max").to_numpy()
@@ -334,10 +388,15 @@ def compare_windows(
             rows = rows.states.dataset(requests=[request])
         ranked_rows.append(rows)
     earlier = [0 if with_first else i - 1 for i in range(1, len(windows))]
-    changes = [
-        change(windows[before], window, progress, **settings)
+    checked = check(DRIFT, settings, "drift")
+    tests = (
+        _tested(windows[before], window, checked, progress)
         for before, window in zip(earlier, windows[1:], strict=True)
-    ]
+    )
+    if checked["fdr_over"] == "all":
+        changes = _decided([*tests], checked)
+    else:
+        changes = [_decided([window], checked)[0] for window in tests]
     rankings = [
         _ranking(rows, request, window.budgets, progress)
         for window, rows in zip(windows, ranked_rows, strict=True)
@@ -421,7 +480,8 @@ def compare(
 
     The tables are those of `spark_mlfs.drift`, which takes states, too, and has a page of them.
     `names` of the states; `settings`: `method_params`, `against`, `num_bins`, `binning`, `fdr`,
-    `combination`. Raises `ParameterError` where they were collected otherwise, or hold no counts.
+    `fdr_over`, `combination`. Raises `ParameterError` where they were collected otherwise, or hold
+    no counts.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect(np.tile(np.eye(2), (40, 1)), np.tile([[1], [0]], (40, 1)))

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles import drift as slow
+from scipy.stats import false_discovery_control
 
 import spark_mlfs
 from spark_mlfs.blocks.arrays import pack_arrays
@@ -231,6 +232,37 @@ def test_several_windows_are_drawn():
     assert page.count("<svg") == 4 and "<script" not in page
     last = spark_mlfs.drift(*tables, names=names, against="previous")
     assert [(c.before, c.after) for c in last.changes] == [*itertools.pairwise(names)]
+
+
+def test_a_rate_over_all_windows_is_benjamini_and_hochbergs_of_all_their_tests():
+    days = [
+        corpus(seed, rows=400, features=60, labels=6, flipped=5 * (seed == 4)) for seed in range(5)
+    ]
+    drift = spark_mlfs.drift(*days_of(days), fdr_over="all")
+    alone = spark_mlfs.drift(*days_of(days))
+    for p, q in (("p_value", "q_value"), ("shift_p_value", "shift_q_value")):
+        table = drift.features.dropna(subset=p)
+        expected = false_discovery_control(table[p])
+        np.testing.assert_allclose(table[q], expected, rtol=1e-12)
+    assert (drift.features["p_value"].dropna() == alone.features["p_value"].dropna()).all()
+    q_value = drift.features["q_value"]
+    assert (drift.features["changed"] == (q_value <= 0.05)).all()
+    assert "5" in {*drift.features.query("changed")["window"]}
+    for change in drift.changes:  # pairs of the features that changed, at the rate of all windows
+        assert {*change.pairs["feature"]} <= {*change.features.query("changed")["feature"]}
+
+
+def days_of(tables):
+    return [(pd.DataFrame(X).add_prefix("x"), Y) for X, Y in tables]
+
+
+@pytest.mark.slow
+def test_a_quiet_month_alarms_on_one_day_at_most():
+    rng = np.random.default_rng(0)
+    days = [(rng.random((500, 100)) < 0.3, rng.random((500, 5)) < 0.3) for _ in range(31)]
+    drift = spark_mlfs.drift(*days, fdr_over="all")
+    alarms = [change.facts["changed"] + change.facts["shifted"] > 0 for change in drift.changes]
+    assert len(alarms) == 30 and sum(alarms) <= 1
 
 
 def test_agreement_is_kunchevas_index_of_two():

@@ -84,6 +84,20 @@ def test_weights_json_and_cuts(run, tables, tmp_path):
     assert run(*flags(tables), *cut, "--output", tmp_path / "cut")[0] == 0
 
 
+def test_conditions_are_an_alarm(run, tables, tmp_path):
+    held = "--require", "changed<=1", "--require", "psi<=1", "--require", "prevalence<=0.2"
+    assert run(*flags(tables), *held, "--output", tmp_path / "held")[0] == 0
+    failed = "--require", "changed<=0", "--require", "psi<=0.25", "--require", "shifted<=9"
+    code, out, err = run(*flags(tables), *failed, "--json", "--output", tmp_path / "failed")
+    manifest = json.loads(out)
+    psi = pd.read_csv(tmp_path / "failed" / "drift.csv")["psi"].max()
+    lines = err.splitlines()[-2:]
+    assert code == 3
+    assert lines[0] == "spark-mlfs: not met: changed<=0: changed is 1"
+    assert float(lines[1].rsplit(" ", 1)[1]) == pytest.approx(psi)
+    assert manifest["not_met"] == ["changed<=0", "psi<=0.25"]
+
+
 @pytest.mark.slow
 def test_a_configuration_and_what_it_would_do(run, tables, tmp_path):
     file = tmp_path / "drift.toml"
@@ -160,6 +174,8 @@ WRONG = {
     "weights of before are no whole numbers": ["--weight-col", "part"],
     "not grades: give --label-cuts": ["--graded-labels"],
     "give zero or drop": ["--option", "missing=mean"],
+    "no metric 'chnaged': did you mean 'changed'": ["--require", "chnaged<=2"],
+    "write it as 'changed<=2'": ["--require", "changed"],
     "there is no method 'jmo'": ["--method", "jmo"],
     "takes no row weights": ["--weight-col", "often", "--binning", "quantile"],
 }
