@@ -38,13 +38,15 @@ class Reader(Entry):
     """How one format becomes the canonical frame.
 
     `parameters` are its options, the default `REQUIRED` where one must be given; `takes_path` is
-    False where rows are made, `tabular` True where Spark reads the format as named columns, `local`
+    False where rows are made, `tabular` True where Spark reads the format as named columns,
+    `counts_words` where features are the words of a text, `local`
     where this process reads files of this machine, too (by a `frames.frame.LocalSession`),
     `endings` are those of its files' names."""
 
     source: ClassVar[str] = "none"
     takes_path: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
+    counts_words: ClassVar[bool] = False
     local: ClassVar[bool] = False
     endings: ClassVar[tuple[str, ...]] = ()
 
@@ -122,12 +124,15 @@ READERS: Registry[Reader] = Registry(
     {
         "arff": "arff.Arff",
         "libsvm": "libsvm.Libsvm",
+        "xc": "xc.Xc",
+        "mat": "mat.Mat",
         "parquet": "tables.Parquet",
         "delta": "tables.Delta",
         "csv": "tables.Csv",
         "json": "tables.Json",
         "table": "tables.Table",
         "text": "texts.TextTable",
+        "fasttext": "fasttext.FastText",
         "files": "content.Files",
         "numbers": "samples.Numbers",
         "planted": "samples.Planted",
@@ -139,6 +144,11 @@ READERS: Registry[Reader] = Registry(
 def tabular(format: str | None) -> bool:
     """Return whether Spark reads the format as a table of named columns."""
     return format is not None and format in READERS and READERS[format].tabular
+
+
+def counts_words(format: str | None) -> bool:
+    """Return whether the features of the format are the words of a text."""
+    return format is not None and format in READERS and READERS[format].counts_words
 
 
 def format_of(path: str | Sequence[str] | None) -> str | None:

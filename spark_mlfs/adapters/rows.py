@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..blocks.block import WrongRow
 from ..blocks.labels import read_features
 from ..errors import DataError, task_context
-from ..formats import tabular
+from ..formats import counts_words, tabular
 from ..frames.schema import CATEGORIES, attribute_names, categories_of
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, fill_values, filled
@@ -67,7 +67,7 @@ class Fitted:
         out = dict(options)
         if format == "libsvm" and not {"num_features", "feature_names"} & set(out):
             out["num_features"] = self.numFeatures  # fewer rows need not reach the last feature
-        if format == "arff" or tabular(format):
+        if format in ("arff", "mat") or (tabular(format) and not counts_words(format)):
             out["missing"] = left_to(self.summary, out.get("missing"))
             if CATEGORIES in self._extra:
                 out[CATEGORIES] = self._extra[CATEGORIES]

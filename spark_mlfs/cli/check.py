@@ -10,10 +10,11 @@ from ..adapters.tags import overtagged
 from ..errors import DataError, ParameterError
 from ..evaluate.at_k import AT, NAMES
 from ..evaluate.metrics import LARGER_IS_BETTER
-from ..formats import tabular
+from ..formats import READERS, tabular
 from ..frames.names import columns_of
 from ..frames.schema import LABELS
 from ..output.folder import MANIFEST
+from ..params import REQUIRED
 from ..read.columns import labels_of
 from ..read.content import FOLDER, gallery_of
 from ..read.encoded import PATH, Gallery
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     conditions = [Condition.parse(text, metrics, EXAMPLES) for text in args.require]
     settings = tag_settings(args)
     work = Work.of(args)
-    if tabular(args.format) and "labels" not in work.options:
+    if tabular(args.format) and _labels_option(work) is REQUIRED:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
     work.check([args.model], "saved pipeline", remedy, options=not tabular(args.format))
@@ -219,6 +220,13 @@ def _forecast(args: argparse.Namespace, scorer: SavedPipeline, facts: dict[str, 
     return print_forecast(args, lines, {**forecast, **facts})
 
 
+def _labels_option(work: Work) -> Any:
+    """Return the option that names the columns of labels, or what the format takes without it."""
+    parameters = READERS.create(work.format).parameters
+    default = next((p.default for p in parameters if p.name == "labels"), REQUIRED)
+    return work.options.get("labels", default)
+
+
 def _labelled_rows(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     """Return the rows as the pipeline reads them, and the column of their labels."""
     path = work.path
@@ -233,7 +241,8 @@ def _labelled_rows(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, 
     for name in FILE_OPTIONS:
         options.pop(name, None)
     SavedPipeline.check(scorer, source, str(path), [])
-    label_options = {"labels": options.pop("labels"), "label_delimiter": None}
+    options.pop("labels", None)
+    label_options = {"labels": _labels_option(work), "label_delimiter": None}
     for name in ("label_delimiter", *(parameter.name for parameter in LABEL_OPTIONS)):
         if name in options:
             label_options[name] = options.pop(name)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import read
 from ..errors import ParameterError
+from ..formats import counts_words
 from ..frames.memory import check_memory
 from ..frames.schema import WEIGHT
 from ..output.folder import Output
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
             "missing=mean gives each state another number: give zero or drop, or fill the values "
             "first"
         )
-    if data.format == "text" and not data.options.get("vocabulary"):
+    if counts_words(data.format) and not data.options.get("vocabulary"):
         in_file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
         chosen = {*in_file, *pairs(args.option, "--option")}
         data.options |= {name: value for name, value in ALL_WORDS.items() if name not in chosen}

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..engine.local import SizingEngine
 from ..errors import ParameterError
+from ..formats import counts_words
 from ..frames.errors import reading
 from ..frames.frame import LocalSession
 from ..frames.memory import check_memory
@@ -226,7 +227,7 @@ def _frames(spark: Any, sides: list[DataChoice]) -> list[Any]:
     facts = categories_of(frame, FEATURES)  # the values of later rows may be others
     same_values = {CATEGORIES: facts} if facts else {}
     frames = [frame, read(after, **same_values)]
-    if before.format != "text" or "vocabulary" in before.options:
+    if not counts_words(before.format) or "vocabulary" in before.options:
         return frames
     words: dict[str, None] = {}
     for frame in frames:

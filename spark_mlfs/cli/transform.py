@@ -13,7 +13,7 @@ import pyarrow as pa
 from .. import read
 from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError
-from ..formats import READERS, tabular
+from ..formats import READERS, counts_words, tabular
 from ..frames.frame import Kind, LocalFrame, kinds_of
 from ..frames.names import columns_of, quoted
 from ..frames.schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
@@ -22,6 +22,7 @@ from ..lazy import DataFrame, F, SparkSession
 from ..markup import size
 from ..output.folder import MANIFEST, OutputTarget
 from ..output.parquet import write_rows
+from ..output.xc import write_xc
 from ..read.columns import number_of
 from ..read.layout import TEXT_IDS
 from ..read.local import numbers_of
@@ -30,7 +31,7 @@ from .flags import COUNT, Flags, require
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, load_model, reader_options_of
 
-OUTPUT_FORMATS = ("parquet", "csv", "json", "delta")
+OUTPUT_FORMATS = ("parquet", "csv", "json", "delta", "xc")
 MOST_NAMES = 10_000  # columns that the manifest lists
 EPILOG = """\
 example:
@@ -74,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     form = (
         "one vector column with the names in its metadata, or one column per feature and label "
-        "under its name (default: vector for parquet and delta, columns for csv and json)"
+        "under its name (default: columns for csv and json, vector for the others)"
     )
     flags.value(
         "--as",
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     work = Work.of(args)
     work.check([args.model], "saved selection", "give the folder that spark-mlfs select wrote")
     reason = None
-    if args.output_format != "parquet":
+    if args.output_format not in ("parquet", "xc"):
         reason = f"{args.output_format} is written by Spark"
     return work.run_on_engine_for(_transform, form, needs_spark=reason)
 
@@ -118,6 +119,8 @@ def _transform(work: Work, form: str, spark: Any) -> int:
             form,
             args.output_format,
         )
+        if args.output_format == "xc" and not labelled:
+            raise ParameterError("--output-format xc has labels: say which column holds them")
         columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
         if args.dry_run:
             facts = {
@@ -129,7 +132,12 @@ def _transform(work: Work, form: str, spark: Any) -> int:
             return _forecast(args, model, reduced.columns, facts)
     writing = nullcontext() if output is None else output.writing(spark)
     with stages.stage("transform and write"), small_batches(spark), writing as target:
-        rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
+        if target is None:
+            rows = 0
+        elif args.output_format == "xc":
+            rows = write_xc(reduced, target, model.selectedFeatureNames)
+        else:
+            rows = _write(spark, reduced, target, args.output_format)
         if table is not None:
             rows = table.write(reduced)
         results = {
@@ -205,6 +213,8 @@ def _form(args: argparse.Namespace) -> str:
         raise ParameterError(
             f"{args.output_format} holds no vectors: give --as columns, or --output-format parquet"
         )
+    if form == "columns" and args.output_format == "xc":
+        raise ParameterError("xc holds no columns of names: leave --as out")
     return form
 
 
@@ -258,7 +268,7 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
         table = table.withColumn(nothing, F.array().cast("array<string>"))
     # a pattern must not catch the column that stands in for the labels: the reader leaves label
     # columns out
-    format = format if format == "text" else "table"
+    format = format if counts_words(format) else "table"
     return read.load(
         spark,
         table,
@@ -270,7 +280,7 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
 
 def _content_option(format: str) -> str:
     """Return the reader's option that names the columns of a table's features; "" for none."""
-    if format == "text":
+    if counts_words(format):
         return "text"
     return "features" if tabular(format) else ""
 

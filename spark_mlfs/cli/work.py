@@ -26,7 +26,7 @@ from ..errors import (
     setting,
     spelled,
 )
-from ..formats import READERS, accept_options, tabular
+from ..formats import READERS, accept_options, counts_words, tabular
 from ..frames.errors import absent, reading
 from ..frames.frame import ENGINE, MEMORY, LocalSession, NeedsSpark
 from ..frames.paths import machine_path, matching
@@ -376,5 +376,5 @@ def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipel
 def reader_options_of(model: Selected, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a reader whose features are to be those of a saved selection."""
     # a text corpus has words of its own: count the ones the selection was made among
-    vocabulary = {"vocabulary": model.featureNames} if format == "text" else {}
+    vocabulary = {"vocabulary": model.featureNames} if counts_words(format) else {}
     return vocabulary | model.reader_options(format, options)

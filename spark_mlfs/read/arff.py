@@ -22,6 +22,9 @@ Features:
         its 0-based number among the declared values (``"index"``); or by `categories`, as
         `read.layout` has columns of texts, ``"onehot"`` one 0/1 column per value, named
         ``attribute=value``, ``"codes"`` one feature of codes, ``"auto"`` what suits the method
+    hierarchical (of Clus)
+        all labels of a row, as ``1/2@3`` (`read.hierarchy`); without `labels` it is what the labels
+        are
     string, date, relational
         refused unless named in `ignore`, which drops attributes of any kind
 In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as
@@ -59,6 +62,7 @@ from ..kernels.categories import MAX_BINS, Categories
 from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Flag, Integer, Optional, Parameter
 from .arff_header import (
+    HIERARCHICAL,
     UNUSABLE,
     Attribute,
     Header,
@@ -68,6 +72,7 @@ from .arff_header import (
     parse_header,
 )
 from .cells import Irregular, finite, joined, known_cells, number, pairs
+from .hierarchy import Hierarchy
 from .label_cells import truth_of
 from .layout import Facts
 from .lines import Lines, open_text, parse
@@ -214,13 +219,19 @@ class Plan:
     ):
         attributes = header.attributes
         used = {k: a for k, a in enumerate(attributes) if a.name not in ignore}
-        for a in used.values():
-            if a.kind in UNUSABLE:
+        self.hierarchy_at = -1
+        self.hierarchy = None
+        for k, a in used.items():
+            if a.kind == HIERARCHICAL and a.name in labels:
+                self.hierarchy_at = k
+                self.hierarchy = Hierarchy.of(a.categories or (), header.place(a))
+            elif a.kind in (HIERARCHICAL, *UNUSABLE):
                 remedy = f"drop it with ignore=[{a.name!r}] or encode it as numbers first"
                 raise DataError(
                     f"{header.place(a)} is of type {a.kind}, which is neither a feature nor "
                     f"a label; {remedy}"
                 )
+        used.pop(self.hierarchy_at, None)
         self.attributes = attributes
         self.missing = missing
         self.binarize = binarize
@@ -232,6 +243,8 @@ class Plan:
         self.label_of = np.full(n, -1)
         self.label_of[self.label_at] = np.arange(len(self.label_at))
         self.label_names = [attributes[k].name for k in self.label_at]
+        if self.hierarchy is not None:
+            self.label_names = self.hierarchy.names
         # Of labels and categories: what each declared value, then a missing one, is.
         codes_of: dict[int, list[float]] = {}
         for k in self.label_at.tolist():
@@ -555,6 +568,9 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     table = known_cells(data, types, ",", "'")
     if table.num_rows != n:
         raise Irregular
+    tags = None
+    if plan.hierarchy is not None:
+        tags = plan.hierarchy(table.column(plan.hierarchy_at).combine_chunks())
     matrix = np.zeros((width, n)).T  # filled column by column
     for k in np.flatnonzero(~plan.ignored).tolist():
         column = table.column(k)
@@ -569,7 +585,8 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
             matrix[:, k] = plan.categories(k, finite(column))
         else:
             matrix[:, k] = finite(column)
-    return _from_matrix(matrix, plan)
+    features, labels = _from_matrix(matrix, plan)
+    return features, tags or labels
 
 
 def _quotes_in_place(raw: ndarray) -> bool:
@@ -617,9 +634,14 @@ def _slow(
 
     They may have quotes and comments."""
     entries: list[tuple[int, int, float]] = []
+    paths: list[str | None] = []
     for position, source in enumerate(rows):
         place = lines.place(source)
         values = _slow_row(lines.line(source), place, plan, is_sparse)
+        if plan.hierarchy is not None:
+            cell, quoted = values.get(plan.hierarchy_at, ("", False))
+            paths.append(None if cell == "?" and not quoted else cell)
+            plan.hierarchy.check(paths[-1], place)
         for k, (text, quoted) in values.items():
             if not plan.ignored[k]:
                 entries.append(
@@ -639,16 +661,20 @@ def _slow(
     row = row.astype(np.int64)
     attribute = attribute.astype(np.int64)
     if is_sparse:
-        return _from_triples(
+        features, labels = _from_triples(
             len(rows),
             row,
             attribute,
             raw,
             plan,
         )
-    matrix = np.zeros((len(rows), len(plan.attributes)))
-    matrix[row, attribute] = raw
-    return _from_matrix(matrix, plan)
+    else:
+        matrix = np.zeros((len(rows), len(plan.attributes)))
+        matrix[row, attribute] = raw
+        features, labels = _from_matrix(matrix, plan)
+    if plan.hierarchy is not None:
+        labels = plan.hierarchy(pa.array(paths, pa.string()))
+    return features, labels
 
 
 def _slow_row(  # noqa: C901

@@ -17,6 +17,7 @@ from .lines import MAX_XML, TextFiles, beside, not_utf8, small_file
 
 NUMERIC = ("numeric", "real", "integer")
 UNUSABLE = ("string", "date", "relational")
+HIERARCHICAL = "hierarchical"  # the type of Clus that is labels
 MAX_NAME = 4096
 
 
@@ -24,7 +25,8 @@ MAX_NAME = 4096
 class Attribute:
     """One @attribute line.
 
-    `kind` is numeric, nominal, string, date or relational; `categories` is None unless nominal."""
+    `kind` is numeric, nominal, hierarchical, string, date or relational; `categories` are of a
+    nominal its values, of a hierarchical its labels, else None."""
 
     name: str
     kind: str
@@ -145,6 +147,12 @@ def _attribute(declaration: str, place: str, line: int) -> Attribute:
         return Attribute(name, "numeric", None, line)
     if word in UNUSABLE:
         return Attribute(name, word, None, line)
+    if word == HIERARCHICAL:
+        listed = kind[len(word) :].partition("%")[0].split(",")
+        paths = [path for path in map(unquote, listed) if path]
+        if not paths:
+            raise DataError(f"{subject} lists no label; write {HIERARCHICAL} 1,1/2,2")
+        return Attribute(name, word, paths, line)
     raise DataError(
         f"{subject} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}"
     )
@@ -255,8 +263,10 @@ def chosen_labels(
     """Return the names of the label attributes."""
     names = [a.name for a in header.attributes]
     file = files.names[0]
-    if labels is None:
-        chosen = _labels_of_files(spark, file, header, names)
+    hierarchical = [a.name for a in header.attributes if a.kind == HIERARCHICAL]
+    if labels in (None, *hierarchical):
+        of_type = hierarchical if labels is None else [str(labels)]
+        chosen = of_type or _labels_of_files(spark, file, header, names)
     elif isinstance(labels, str):
         chosen = _labels_of_xml(spark, labels, file, names)
     elif isinstance(labels, int):
@@ -273,6 +283,7 @@ def chosen_labels(
                     f"{option('labels')}: {file} has no attribute {name!r}: {near(name, names)}"
                 )
     remaining = set(chosen) - set(ignore)
+    _check_alone(remaining, hierarchical, file)
     if not remaining:
         raise ParameterError("every label is in ignore; keep one")
     if not set(names) - remaining - set(ignore):
@@ -280,6 +291,14 @@ def chosen_labels(
             f"{file}: no feature is left beside the {len(remaining)} labels; choose fewer labels"
         )
     return remaining
+
+
+def _check_alone(chosen: set[str], hierarchical: Sequence[str], file: str) -> None:
+    if len(chosen) > 1 and not chosen.isdisjoint(hierarchical):
+        raise ParameterError(
+            f"{option('labels')}: {hierarchical[0]!r} of {file} holds all labels of a row; give it "
+            "alone"
+        )
 
 
 def _labels_of_files(

@@ -8,6 +8,7 @@ one label. At most 2²⁴ features and 1,000,000 labels: every one of them has a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,37 @@ from .lines import Lines, open_text, parse, small_text
 
 MAX_FEATURES = 1 << 24
 MAX_LABELS = 1_000_000
-_FILE_OR_NAMES = Optional(Names("a list of names, or a text file with one a line"))
+NAMES = tuple(
+    Parameter(
+        f"{kind}_names",
+        None,
+        Optional(Names("a list of names, or a text file with one a line")),
+        f"None: {kind[0]}<number> in the file's own counting",
+    )
+    for kind in ("feature", "label")
+)
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """How rows number labels and features: the first of each, and how many (None: any).
+
+    Messages call an index as `index_kind`, and end with what is to be checked."""
+
+    label_base: int = 0
+    feature_base: int = 0
+    num_features: int | None = None
+    num_labels: int | None = None
+    index_kind: str = "feature index"
+    check: str = ""
+
+    @property
+    def label_size(self) -> int:
+        return self.num_labels or MAX_LABELS
+
+    @property
+    def feature_size(self) -> int:
+        return self.num_features or MAX_FEATURES
 
 
 class Libsvm(Reader):
@@ -61,26 +92,21 @@ class Libsvm(Reader):
             "None: as the names say, else the largest of one scan of the data",
         ),
         Parameter("num_labels", None, Optional(Integer(1)), "None: likewise"),
-        Parameter(
-            "feature_names", None, _FILE_OR_NAMES, "None: f<index> in the file's own counting"
-        ),
-        Parameter(
-            "label_names", None, _FILE_OR_NAMES, "None: l<number> in the file's own counting"
-        ),
+        *NAMES,
     )
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         bases = {"label_base": p["label_base"], "feature_base": p["feature_base"]}
         feature_names: Sequence[str] | None
         label_names: Sequence[str] | None
-        feature_names, num_features = _names(
+        feature_names, num_features = names_of(
             spark, "feature", p["feature_names"], p["num_features"]
         )
-        label_names, num_labels = _names(spark, "label", p["label_names"], p["num_labels"])
+        label_names, num_labels = names_of(spark, "label", p["label_names"], p["num_labels"])
         files = open_text(spark, path, comment="#", header=False)
         if num_features is None or num_labels is None:
-            read = partial(_read, **bases, num_labels=num_labels, num_features=num_features)
-            largest = _largest(parse(files, partial(_extent, read=read)))
+            numbering = Numbering(**bases, num_labels=num_labels, num_features=num_features)
+            largest = _largest(parse(files, partial(_extent, numbering=numbering)))
             num_features = int(num_features or largest[0])
             num_labels = int(num_labels or largest[1])
             for kind, size in (("feature", num_features), ("label", num_labels)):
@@ -91,10 +117,8 @@ class Libsvm(Reader):
                     )
         parser = partial(_parse, **bases, num_features=num_features, num_labels=num_labels)
         frame = parse(files, parser)
-        if not feature_names:
-            feature_names = NumberedNames("f", p["feature_base"], num_features)
-        if not label_names:
-            label_names = NumberedNames("l", p["label_base"], num_labels)
+        feature_names = feature_names or NumberedNames("f", p["feature_base"], num_features)
+        label_names = label_names or NumberedNames("l", p["label_base"], num_labels)
         return with_names(with_names(frame, FEATURES, feature_names), LABELS, label_names)
 
 
@@ -112,7 +136,7 @@ def _largest(sized: DataFrame) -> list[int]:
     return list(largest)
 
 
-def _names(
+def names_of(
     spark: SparkSession,
     kind: str,
     names: str | Sequence[str] | None,
@@ -153,26 +177,32 @@ def _names(
 Triples = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
 
 
-def _parse(
-    lines: Lines,
-    num_features: int,
-    num_labels: int,
-    **bases: int,
-) -> tuple[ndarray, Vectors, Vectors]:
-    label_row, label, row, index, value = _read(
-        lines, num_features=num_features, num_labels=num_labels, **bases
-    )
+def _parse(lines: Lines, **numbering: Any) -> tuple[ndarray, Vectors, Vectors]:
+    return rows_of(lines, Numbering(**numbering))
+
+
+def rows_of(lines: Lines, numbering: Numbering) -> tuple[ndarray, Vectors, Vectors]:
+    """Return the places of the rows, and their features and labels; an empty line is a row."""
     n = len(lines.text)
+    filled = np.flatnonzero(np.asarray(pc.binary_length(lines.text)))
+    empty = len(filled) < n
+    if empty:
+        text = lines.text.take(pa.array(filled))
+        lines = Lines(text, lines.numbers[filled], lines.file)
+    label_row, label, row, index, value = _read(lines, numbering)
+    if empty:
+        label_row = filled[label_row]
+        row = filled[row]
     features = vectors.sparse(
         n,
-        num_features,
+        numbering.feature_size,
         row,
         index,
         value,
     )
     labels = vectors.sparse(
         n,
-        num_labels,
+        numbering.label_size,
         label_row,
         label,
         np.ones(len(label)),
@@ -180,44 +210,31 @@ def _parse(
     return np.arange(n), features, labels
 
 
-def _extent(lines: Lines, read: partial[Triples]) -> tuple[ndarray, Vectors, Vectors]:
+def _extent(lines: Lines, numbering: Numbering) -> tuple[ndarray, Vectors, Vectors]:
     """Return one row a batch, of vectors without values.
 
     They are as wide as the largest index and label of the batch."""
-    _, label, _, index, _ = read(lines)
+    _, label, _, index, _ = _read(lines, numbering)
     nothing = np.empty((3, 0), np.int64)
     features = vectors.sparse(1, int(index.max(initial=-1)) + 1, *nothing)
     labels = vectors.sparse(1, int(label.max(initial=-1)) + 1, *nothing)
     return np.array([0]), features, labels
 
 
-def _read(
-    lines: Lines,
-    label_base: int,
-    feature_base: int,
-    num_features: int | None,
-    num_labels: int | None,
-) -> Triples:
+def _read(lines: Lines, numbering: Numbering) -> Triples:
     """Return the entries of the lines, from 0 on; labels once a row, in order."""
-    label_size = num_labels or MAX_LABELS
-    feature_size = num_features or MAX_FEATURES
+    size = numbering.label_size
     try:
         label_row, label, row, index, value = _fast(lines.text)
-        _check_range(label, label_base, label_size)
-        _check_range(index, feature_base, feature_size)
+        _check_range(label, numbering.label_base, size)
+        _check_range(index, numbering.feature_base, numbering.feature_size)
     except Irregular:
-        label_row, label, row, index, value = _slow(
-            lines,
-            label_base,
-            feature_base,
-            num_features,
-            num_labels,
-        )
-    key = label_row * label_size + label - label_base
+        label_row, label, row, index, value = _slow(lines, numbering)
+    key = label_row * size + label - numbering.label_base
     if not (key[1:] > key[:-1]).all():
         key = np.unique(key)
-    label_row, label = np.divmod(key, label_size)
-    return label_row, label, row, index - feature_base, value
+    label_row, label = np.divmod(key, size)
+    return label_row, label, row, index - numbering.feature_base, value
 
 
 def _check_range(numbers: ndarray, base: int, size: int) -> None:
@@ -253,29 +270,19 @@ def _element(lists: pa.Array, k: int) -> pa.Array:
     return pc.list_element(slices, 0)
 
 
-def _slow(
-    lines: Lines,
-    label_base: int,
-    feature_base: int,
-    num_features: int | None,
-    num_labels: int | None,
-) -> Triples:
+def _slow(lines: Lines, numbering: Numbering) -> Triples:
     """Return the entries, read row by row; `DataError` names the place of whatever is wrong."""
     labels: list[tuple[int, int]] = []
     features: list[tuple[int, int, float]] = []
+    kind = numbering.index_kind
     for position in range(len(lines.text)):
         place = lines.place(position)
         words = lines.line(position).partition("#")[0].split()
         if words and ":" not in words[0]:
-            for text in words.pop(0).split(","):
-                tag = _number(
-                    text,
-                    "label",
-                    place,
-                    label_base,
-                    num_labels,
-                )
-                labels.append((position, tag))
+            labels += [
+                (position, _number(text, "label", place, numbering))
+                for text in words.pop(0).split(",")
+            ]
         indices: set[int] = set()
         for word in words:
             index_text, colon, value_text = word.partition(":")
@@ -284,15 +291,9 @@ def _slow(
                     f"{place}: {word[:40]!r} is not index:value; write a row as 'labels "
                     "index:value ...'"
                 )
-            index = _number(
-                index_text,
-                "feature index",
-                place,
-                feature_base,
-                num_features,
-            )
+            index = _number(index_text, kind, place, numbering)
             if index in indices:
-                raise DataError(f"{place}: feature index {index} is given twice; keep one")
+                raise DataError(f"{place}: {kind} {index} is given twice; keep one")
             indices.add(index)
             try:
                 features.append((position, index, number(value_text)))
@@ -309,17 +310,19 @@ def _number(
     text: str,
     kind: str,
     place: str,
-    base: int,
-    size: int | None,
+    numbering: Numbering,
 ) -> int:
     """Return a label or feature index as an integer; `DataError` for what is none."""
+    is_index = kind == numbering.index_kind
+    base = numbering.feature_base if is_index else numbering.label_base
+    size = numbering.num_features if is_index else numbering.num_labels
+    most = MAX_FEATURES if is_index else MAX_LABELS
     try:
         value = number(text)
     except ValueError:
         value = np.nan
     if value != np.floor(value) or np.isnan(value):
         raise DataError(f"{place}: {kind} {text[:40]!r} is not a whole number; correct it")
-    most = MAX_LABELS if kind == "label" else MAX_FEATURES
     if value >= base + most:
         raise DataError(
             f"{place}: {kind} {text[:40]} is absurdly large (at most {base + most - 1}); correct "
@@ -327,7 +330,9 @@ def _number(
         )
     if value < base or (size is not None and value >= base + size):
         end = " and up" if size is None else f"..{base + size - 1}"
-        feature_options = "feature_base and num_features"
-        options = "label_base and num_labels" if kind == "label" else feature_options
-        raise DataError(f"{place}: {kind} {text[:40]} is outside {base}{end}; check {options}")
+        options = "feature_base and num_features" if is_index else "label_base and num_labels"
+        raise DataError(
+            f"{place}: {kind} {text[:40]} is outside {base}{end}; check "
+            f"{numbering.check or options}"
+        )
     return int(value)

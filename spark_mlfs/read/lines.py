@@ -86,21 +86,25 @@ class TextFiles:
     data_from: dict[str, int] = field(default_factory=dict)
     header: list[str] = field(default_factory=list)  # lines of the first file up to @data
     comment: str = "%"
+    # file -> line of its last row, where empty lines are rows, too
+    last_row: dict[str, int] = field(default_factory=dict)
 
     @property
     def single(self) -> bool:
         return len(self.names) == 1
 
+    def are_rows(self, text: pa.Array, numbers: ndarray, name: str) -> ndarray:
+        """Return which lines of a file, without white space around them, are rows."""
+        if name in self.last_row:
+            are_rows = numbers <= self.last_row[name]
+        else:
+            first = _first_bytes(text)
+            are_rows = (first >= 0) & (first != ord(self.comment))
+        return are_rows & (numbers > self.data_from[name])
 
-def open_text(
-    spark: SparkSession,
-    path: str | Sequence[str],
-    comment: str,
-    header: bool,
-) -> TextFiles:
-    """Return the files of a path, with the numbering of their lines and an ARFF header.
 
-    The header is the first file's; splits are counted where there is more than one."""
+def text_files(spark: SparkSession, path: str | Sequence[str], comment: str) -> TextFiles:
+    """Return the files of a path as lines that are not numbered."""
     paths = paths_of(path)
     names: list[str] = []
     for item in paths:
@@ -119,30 +123,50 @@ def open_text(
             f"{twice} is given twice; row ids would not be unique: give each file once"
         )
     if isinstance(spark, LocalSession):
-        files = TextFiles(lines_of(names), names, comment=comment)
-    else:
-        facts = {
-            "file": "file_path",
-            "start": "file_block_start",
-            "length": "file_block_length",
-            "bytes": "file_size",
-        }
-        columns = [F.col(f"_metadata.{fact}").alias(name) for name, fact in facts.items()]
-        lines = spark.read.text(paths).select("value", *columns)
-        files = TextFiles(lines, names, comment=comment)
+        return TextFiles(lines_of(names), names, comment=comment)
+    facts = {
+        "file": "file_path",
+        "start": "file_block_start",
+        "length": "file_block_length",
+        "bytes": "file_size",
+    }
+    columns = [F.col(f"_metadata.{fact}").alias(name) for name, fact in facts.items()]
+    lines = spark.read.text(paths).select("value", *columns)
+    return TextFiles(lines, names, comment=comment)
+
+
+def open_text(
+    spark: SparkSession,
+    path: str | Sequence[str],
+    comment: str,
+    header: bool,
+) -> TextFiles:
+    """Return the files of a path, with the numbering of their lines and an ARFF header.
+
+    The header is the first file's; splits are counted where there is more than one."""
+    files = text_files(spark, path, comment)
     counts: list[Any] | None = _count_head(files, header) if files.single else None
     if counts is None:
-        lines = files.frame
-        if not isinstance(lines, LocalFrame):
-            lines = lines.select("value", "start", "file")
-        task = partial(_count_splits, comment=comment, header=header)
-        with reading():
-            counts = [*lines.mapInArrow(task, _COUNTS).collect()]
+        counts = counted(files, partial(_count_splits, comment=comment, header=header), _COUNTS)
     _number(files, header, counts)
-    if not isinstance(spark, LocalSession):
+    without_facts(files)
+    return files
+
+
+def counted(files: TextFiles, task: Callable[[Batches], Batches], schema: str) -> list[Any]:
+    """Return the rows that a task makes of the lines of files, with the start of their part."""
+    lines = files.frame
+    if not isinstance(lines, LocalFrame):
+        lines = lines.select("value", "start", "file")
+    with reading():
+        return [*lines.mapInArrow(task, schema).collect()]
+
+
+def without_facts(files: TextFiles) -> None:
+    """Leave lines without the facts of their files that only counting needs."""
+    if not isinstance(files.frame, LocalFrame):
         names_of_file = [] if files.single else ["file"]
         files.frame = files.frame.select("value", "start", *names_of_file)
-    return files
 
 
 def _count_head(files: TextFiles, header: bool) -> list[dict[str, Any]] | None:
@@ -344,7 +368,7 @@ def _other_header(
     return DataError(f"{name}: {difference} in {first}; load files of one header together")
 
 
-def _valid_text(column: pa.Array) -> tuple[pa.Array, bool]:
+def valid_text(column: pa.Array) -> tuple[pa.Array, bool]:
     """Return the lines as Arrow strings, and whether some were no UTF-8 but Latin-1."""
     if not pa.types.is_string(column.type):
         column = column.cast(pa.string())
@@ -365,7 +389,7 @@ def _first_bytes(lines: pa.Array) -> ndarray:
     return first
 
 
-def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, pa.Array]]:
+def runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, pa.Array]]:
     """Yield the pieces of a batch that come from one split: file, start and lines."""
     lines = batch.column(0)
     starts = np.asarray(batch.column(1))
@@ -390,7 +414,7 @@ def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
     """Yield the counts of every split that a task saw, and what it has of a header."""
     counts: dict[tuple[str | None, int], _SplitCounts] = {}
     for batch in batches:
-        for file, start, column in _runs(batch):
+        for file, start, column in runs(batch):
             split = counts.setdefault((file, start), _SplitCounts(file, start))
             split.add(column, comment, header)
     if counts:
@@ -417,7 +441,7 @@ class _SplitCounts:
 
     def add(self, column: pa.Array, comment: str, header: bool) -> None:
         """Count some lines more."""
-        text, latin = _valid_text(column)
+        text, latin = valid_text(column)
         at_start = not self.start and not self.lines
         if latin and at_start and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE:
             raise wide(plain(str(self.file)))
@@ -497,7 +521,7 @@ def _parse_splits(
     current: tuple[str, int] | None = None
     line = row = 0
     for batch in batches:
-        for file, start, column in _runs(batch):
+        for file, start, column in runs(batch):
             name = files.names[0] if file is None else plain(file)
             if (name, start) != current:
                 current = (name, start)
@@ -508,13 +532,11 @@ def _parse_splits(
                         "spark.sql.files.minPartitionNum fixed"
                     )
                 line, row = files.splits[current]
-            valid, _ = _valid_text(column)
+            valid, _ = valid_text(column)
             text = pc.ascii_trim_whitespace(valid)
             numbers = np.arange(line + 1, line + 1 + len(text))
             line += len(text)
-            first = _first_bytes(text)
-            is_row = (first >= 0) & (first != ord(files.comment))
-            is_row &= numbers > files.data_from[name]
+            is_row = files.are_rows(text, numbers, name)
             if not is_row.all():
                 text = text.filter(pa.array(is_row))
                 numbers = numbers[is_row]

@@ -62,6 +62,7 @@ from .lines import checked, paths_of
 from .missing import MISSING_FEATURES
 from .parts import parquet_there
 from .refusals import refuse_json
+from .tagged_lines import open_tagged_lines
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
 FEATURES_COLUMN = Parameter(
@@ -279,6 +280,8 @@ def open_table(
             format,
             ", ".join(paths[:3]),
         )
+    if format == "fasttext":
+        return _load(partial(open_tagged_lines, spark, paths_of(path)), path, format, str(path))
     if isinstance(spark, LocalSession):
         return _open_here(path, format, reader_options or {})
     options = {k: str(v) for k, v in (reader_options or {}).items()}

@@ -37,6 +37,7 @@ class TextTable(Reader):
     SparseVector(3, {0: 1.0, 1: 2.0})"""
 
     name, title, local = "text", "counts of the words of a table's text column", True
+    counts_words = True
     parameters = (
         Parameter(
             "text",

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..blocks.labels import label_source
 from ..errors import DataError, NotInstalledError, ParameterError
-from ..formats import tabular
+from ..formats import counts_words, tabular
 from ..frames.frame import kinds_of
 from ..frames.names import columns_of, near, quoted
 from ..frames.schema import CATEGORIES, FEATURES, attribute_names
@@ -114,7 +114,7 @@ def column_stages(
         return [], FEATURES
     if format == "files":
         return _encoder_stages(options, selection), FEATURES
-    if format == "text":
+    if counts_words(format):
         return _word_stages(source, options, selection.featureNames, spark_ml), "counts"
     identity = [options["id"]] if options.get("id") else []
     labels = columns_of(source, options["labels"], "labels", identity)
@@ -159,7 +159,7 @@ def _word_stages(
     names: Sequence[str],
     spark_ml: bool,
 ) -> Stages:
-    column = columns_of(source, options["text"], "text")[0]
+    column = columns_of(source, options.get("text", "text"), "text")[0]
     pattern = options.get("pattern", PATTERN)
     stop_words = options.get("stop_words")
     binary = bool(options.get("binary", False))

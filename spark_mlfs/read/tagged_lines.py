@@ -1,0 +1,78 @@
+"""Lines of fastText as a table: ``__label__a __label__b words``, a row each, of text and labels.
+
+Labels are the words that begin with ``__label__``, wherever they stand; blank lines are no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import DataError
+from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
+from ..frames.paths import files_of, lines_of, sizes_of
+from ..lazy import DataFrame, SparkSession
+from .label_cells import composed
+
+PREFIX = "__label__"
+TEXT, TAGS = "text", "labels"
+_KINDS = {TEXT: Kind("string"), TAGS: Kind("array<string>", Kind("string"))}
+
+
+def open_tagged_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """Return the rows of files of fastText."""
+    task = partial(_rows, source=", ".join(paths[:3]))
+    if isinstance(spark, LocalSession):
+        names = [name for path in paths for name in files_of(path)]
+        frame: LocalFrame = lines_of(names).mapInArrow(task, _KINDS)
+        frame.sizes = sizes_of(names, [*_KINDS])
+        return frame
+    schema = ", ".join(f"{name} {kind.name}" for name, kind in _KINDS.items())
+    return spark.read.text([*paths]).select("value").mapInArrow(task, schema)
+
+
+def _rows(batches: Batches, source: str) -> Batches:
+    for batch in batches:
+        lines = batch["value"].cast(pa.binary())
+        try:
+            texts = lines.cast(pa.string())
+        except pa.ArrowInvalid:
+            bad = next(line for line in lines.to_pylist() if not _is_utf8(line))
+            raise DataError(
+                f"{source}: {bad[:40]!r} is not UTF-8; convert the file (iconv -t UTF-8)"
+            ) from None
+        texts = pc.replace_substring(texts, "\ufeff", "")
+        words = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(texts))
+        words = words.filter(pc.greater(pc.binary_length(pc.ascii_trim_whitespace(texts)), 0))
+        flat = words.flatten()
+        rows = np.repeat(np.arange(len(words)), words.value_lengths())
+        are_tags = np.asarray(pc.starts_with(flat, PREFIX))
+        tags = pc.utf8_slice_codeunits(flat.filter(pa.array(are_tags)), len(PREFIX))
+        empty = pc.index(tags, "").as_py()
+        if empty >= 0:
+            row = int(rows[are_tags][empty])
+            excerpt = " ".join(words[row].as_py())[:40]
+            raise DataError(
+                f"{source}: a label without a name in the line {excerpt!r}; complete it, or write "
+                f"{PREFIX} apart"
+            )
+        lists = _lists(tags, rows[are_tags], len(words))
+        others = _lists(flat.filter(pa.array(~are_tags)), rows[~are_tags], len(words))
+        columns = [pc.binary_join(others, " "), composed(lists)]
+        yield pa.RecordBatch.from_arrays(columns, [*_KINDS])
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _lists(values: pa.Array, rows: np.ndarray, n: int) -> pa.ListArray:
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
