@@ -18,6 +18,7 @@ from ..params import REQUIRED
 from ..read.columns import labels_of
 from ..read.content import FOLDER, gallery_of
 from ..read.encoded import PATH, Gallery
+from ..read.fields import with_columns_of_fields
 from ..read.label_cells import LABEL_OPTIONS
 from ..read.tables import FILE_OPTIONS, how_files_are_read, open_table
 from ..report.pipeline_pages import check_page
@@ -238,6 +239,7 @@ def _labelled_rows(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, 
     if not tabular(format):
         return read.load(spark, path, format, **scorer.reader_options(format, options)), LABELS
     source = open_table(spark, path, format, how_files_are_read(options))
+    source = with_columns_of_fields(source, scorer.columns_read())
     for name in FILE_OPTIONS:
         options.pop(name, None)
     SavedPipeline.check(scorer, source, str(path), [])

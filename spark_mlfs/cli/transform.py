@@ -24,6 +24,7 @@ from ..output.folder import MANIFEST, OutputTarget
 from ..output.parquet import write_rows
 from ..output.xc import write_xc
 from ..read.columns import number_of
+from ..read.fields import with_fields
 from ..read.layout import TEXT_IDS
 from ..read.local import numbers_of
 from ..read.tables import FILE_OPTIONS
@@ -295,6 +296,7 @@ def _readable_columns(
     """Return a table whose columns are features, and the options to read it.
 
     What is not selected may be absent, no number, or missing."""
+    table = with_fields(table, options)
     kinds = kinds_of(table)
     names = [options["features"]] if isinstance(options["features"], str) else options["features"]
     facts = options.get(CATEGORIES)

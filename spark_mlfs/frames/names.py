@@ -21,6 +21,7 @@ WIDE = 1 << 16  # names, from which on those of numbers are no longer written ou
 MOST_COMPARED = 20_000  # names, with one that is not among them
 # columns that pandas writes its index to
 PANDAS_INDEX = r"__index_level_\d+__|Unnamed: 0(\.\d+)*"
+OBJECTS = "_spark_mlfs_objects"  # the attribute of local frames: types of columns of objects
 INDEX = "_spark_mlfs_index"  # the attribute of frames that names columns which only count rows
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..errors import LARGE_WHOLE, DataError
 from .frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, Part
-from .names import INDEX
+from .names import INDEX, OBJECTS
 from .paths import files_of, runs
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
         reader.close()
     frame = LocalFrame(parts, kinds, metadata, sizes)
     setattr(frame, INDEX, index_of(readers[0].metadata.metadata))
+    objects = {f.name: f.type for f in schema if kinds[f.name].name.startswith("struct")}
+    setattr(frame, OBJECTS, objects)
     return frame
 
 

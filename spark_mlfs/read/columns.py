@@ -13,6 +13,7 @@ from ..frames.schema import FEATURES, GROUP, ID, LABELS, PACKED_FROM, WEIGHT, wi
 from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
 from .csv_files import narrowed
+from .fields import with_fields
 from .label_cells import truth_there
 from .layout import (
     DAY,
@@ -297,6 +298,7 @@ def labels_of(source: DataFrame, p: Mapping[str, Any], called: str) -> tuple[Dat
     """Return a table with its labels as the one column `called`: a vector, array or tags.
 
     The options `p` are those of `Table`; the labels are named where they have names."""
+    source = with_fields(source, {"labels": p["labels"]})
     columns = columns_of(source, p["labels"], "labels")
     source = narrowed(source, None, label_texts(source, columns, p))
     y = cells_of_labels(source, columns, kinds_of(source), p)

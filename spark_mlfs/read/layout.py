@@ -34,6 +34,7 @@ from ..kernels.missing import REFUSED
 from ..lazy import DataFrame, F
 from ..params import Flag, Parameter
 from .csv_files import narrowed
+from .fields import with_fields
 from .label_cells import Tags, Truth, truth_of
 from .missing import MISSING_TAKES
 
@@ -156,6 +157,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
     """Return a table with the columns that the options of `Table` use, and their layout.
 
     Raises `ParameterError` or `DataError` for columns that are not there."""
+    source = with_fields(source, p)
     id_columns = [] if p["id"] is None else columns_of(source, p["id"], "id")
     weight_columns = [] if p["weight"] is None else columns_of(source, p["weight"], "weight")
     group_columns = [] if p["group"] is None else columns_of(source, p["group"], "group")

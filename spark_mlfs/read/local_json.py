@@ -1,6 +1,7 @@
 r"""JSON of this machine without Spark: the columns and types that Spark infers.
 
-It is read by pyarrow in blocks of lines. A record is a line. What pyarrow and Spark read
+It is read by pyarrow in blocks of lines. A record is a line, or an element of the array that a file
+is (`json_arrays`). What pyarrow and Spark read
 differently stands below: first what Spark makes of it.
 
 - ``1``, ``1.0``, ``1e3``, ``NaN``: bigint, and double for the others; here the same
@@ -8,7 +9,7 @@ differently stands below: first what Spark makes of it.
 - texts that are dates: text; here the same
 - null or ``[]`` and no other values: text, array of texts; here the same
 - values of several types in a field: their text; here `NeedsSpark`
-- an object in a field: struct; here `NeedsSpark` where it is used
+- an object in a field: struct; here the same, and `NeedsSpark` where it is read as one
 - a field twice, by case alone or without name: an error, or no field; here `NeedsSpark`
 - ``[{}, {}]``, ``null``, ``{} x`` as a line: as many records, a null one, the first; here
   `NeedsSpark`
@@ -27,9 +28,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.frame import Batches, LocalFrame, NeedsSpark, Part
+from ..frames.names import OBJECTS
 from ..frames.parquet import kind_of_arrow
 from ..frames.paths import FileSplit, files_of, filled_lines, sizes_of, splits_of
-from .refusals import refuse_json
+from .json_arrays import ArrayFile, is_array
+from .refusals import refuse_json, refuse_some_arrays
 
 
 def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
@@ -38,7 +41,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     if options:
         raise NeedsSpark(f"JSON with reader_options {', '.join(options)} is read by Spark")
     files = [file for path in paths for file in files_of(path)]
-    splits = splits_of(files)
+    splits = _splits(files)
     blocks: Any = [split.blocks for split in splits]
     looks = [*LocalFrame(blocks, {}).map_parts(partial(_look, source))]
     types = _merged(source, [schema for schema, _, _ in looks])
@@ -53,11 +56,25 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         )
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
-    return LocalFrame(
+    frame = LocalFrame(
         [Part(partial(_json_rows, split, types)) for split in splits],
         kinds,
         sizes=sizes_of(files, [*kinds]),
     )
+    setattr(
+        frame, OBJECTS, {name: kind for name, kind in types.items() if pa.types.is_struct(kind)}
+    )
+    return frame
+
+
+def _splits(files: Sequence[str]) -> list[FileSplit] | list[ArrayFile]:
+    """Return the parts of files that are lines, or files that are an array each."""
+    arrays = [is_array(next(FileSplit(name, 0, None).blocks(), b"")) for name in files]
+    if not any(arrays):
+        return splits_of(files)
+    if not all(arrays):
+        refuse_some_arrays(files[arrays.index(True)], files[arrays.index(False)])
+    return [ArrayFile(name) for name in files]
 
 
 def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
@@ -76,12 +93,14 @@ def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.T
 
 
 def _json_rows(
-    split: FileSplit, types: Mapping[str, pa.DataType], columns: Sequence[str] | None
+    split: FileSplit | ArrayFile,
+    types: Mapping[str, pa.DataType],
+    columns: Sequence[str] | None,
 ) -> Batches:
-    types = {name: types[name] for name in columns or types}
     for name, kind in types.items():
-        if "struct" in kind_of_arrow(kind).name:
+        if columns is None and "struct" in kind_of_arrow(kind).name:
             raise NeedsSpark(f"field {name!r} of JSON holds objects")
+    types = {name: types[name] for name in columns or types}
     for block in split.blocks():
         if block.strip():
             yield from _table(block, types).select([*types]).combine_chunks().to_batches()

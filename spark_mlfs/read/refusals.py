@@ -40,9 +40,17 @@ def _excerpt(text: str, start: int) -> str:
     return "…" * (start > 0) + text[start : start + 60] + "…" * (len(text) > start + 60)
 
 
+def refuse_some_arrays(array: str, other: str) -> NoReturn:
+    """Raise `DataError` where some files of JSON are an array each, and others are not."""
+    raise DataError(
+        f"{array} is an array of JSON, and {other} has a record a line; read them apart, or write "
+        "them alike"
+    )
+
+
 def refuse_json(source: str, first: str, bad: str | None) -> NoReturn:
     """Raise `DataError` of JSON files by their first line and first bad record, where known."""
-    if first[:1] == "[" or first.strip() == "{":
+    if first.strip() == "{":
         remedy = option("reader_options", {"multiLine": "true"})
         raise DataError(
             f"{source}: JSON over several lines; pass {remedy}, or write one record a line"

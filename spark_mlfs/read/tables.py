@@ -56,6 +56,7 @@ from ..params import REQUIRED, Choice, Flag, Optional, Parameter
 from .columns import assemble
 from .csv_files import open_csv
 from .dialect import CSV_OPTIONS
+from .json_arrays import are_arrays
 from .label_cells import LABEL_OPTIONS
 from .layout import TEXT_IDS, Facts
 from .lines import checked, paths_of
@@ -65,6 +66,8 @@ from .refusals import refuse_json
 from .tagged_lines import open_tagged_lines
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
+# the attribute of frames that has options by which their files were read, beside those given
+READ_OPTIONS = "_spark_mlfs_read_options"
 FEATURES_COLUMN = Parameter(
     "features", REQUIRED, Names("a column, a list of them or a pattern with *"), "the features"
 )
@@ -285,22 +288,27 @@ def open_table(
     if isinstance(spark, LocalSession):
         return _open_here(path, format, reader_options or {})
     options = {k: str(v) for k, v in (reader_options or {}).items()}
-    option_keys = {k.lower() for k in options}
-    lenient = option_keys & {"mode", "columnnameofcorruptrecord"}
-    if format == "json" and not lenient:
-        options["columnNameOfCorruptRecord"] = _BAD
     if format == "table":
         return _load(lambda: spark.table(str(path)), path, format, str(path))
     paths = paths_of(path)
     source = ", ".join(paths[:3])
+    option_keys = {k.lower() for k in options}
+    first_line = ""
+    if format == "json" and not option_keys & {"mode", "columnnameofcorruptrecord"}:
+        options["columnNameOfCorruptRecord"] = _BAD
+        first_line = _first_line(spark, paths, source)
+        if first_line[:1] == "[" and "multiline" not in option_keys and are_arrays(spark, paths):
+            options["multiLine"] = "true"
     reader = spark.read.format(format).options(**options)
     files = paths if len(paths) > 1 else paths[0]
     load = partial(reader.load, files)
     if format == "parquet" and not options:
         load = partial(parquet_there, spark, paths)
     frame = _load(load, path, format, source)
+    if options.get("multiLine"):
+        setattr(frame, READ_OPTIONS, {"multiLine": "true"})
     if format == "json" and _BAD in frame.columns:
-        _refuse_json(spark, frame, paths)
+        _refuse_json(frame, paths, first_line)
     return frame
 
 
@@ -364,17 +372,22 @@ def _no_table(error: str, path: Any, format: str) -> str | None:
     return None
 
 
-def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> None:
-    """Raise `DataError` with the first line of the files, or their first bad record."""
-    lines = spark.read.text(paths).where("trim(value) != ''")
+def _first_line(spark: SparkSession, paths: list[str], source: str) -> str:
+    """Return the beginning of the first line of files that is not empty."""
+    lines = checked(partial(spark.read.text, paths), source)
+    text = F.regexp_replace("value", "^[\\s\ufeff]+", "")
     with reading():
-        first = lines.select(F.substring(F.trim("value"), 1, 80)).head()
+        first = lines.select(F.substring(text, 1, 80).alias("line")).where("line != ''").head()
+    return first[0] if first else ""
+
+
+def _refuse_json(frame: DataFrame, paths: list[str], first_line: str) -> None:
+    """Raise `DataError` with the first line of the files, or their first bad record."""
     bad = None
     others = [name for name in frame.columns if name != _BAD]
     if others:  # Spark refuses to read the column of bad records alone
         other = F.col(quoted(others[0])).isNull().alias("_")
         with reading():
             bad = frame.where(F.col(_BAD).isNotNull()).select(_BAD, other).head()
-    first_line = first[0] if first else ""
     bad_record = bad[0] if bad else None
     refuse_json(", ".join(paths[:3]), first_line, bad_record)

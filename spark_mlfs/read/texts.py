@@ -20,6 +20,7 @@ from ..lazy import DataFrame, F, SparkSession
 from ..params import REQUIRED, Flag, Integer, Number, Optional, Parameter
 from .columns import assemble
 from .csv_files import narrowed
+from .fields import with_fields
 from .layout import label_texts
 from .tables import COLUMNS, how_files_are_read, open_by, source_of
 from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
@@ -165,6 +166,7 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         p["vocabulary"],
         p["binary"],
     )
+    source = with_fields(source, {**p, "features": None})
     columns = columns_of(source, p["text"], "text")
     kind = kinds_of(source)[columns[0]]
     if len(columns) != 1 or not kind.text:

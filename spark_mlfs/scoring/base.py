@@ -19,6 +19,7 @@ from ..lazy import cached_property
 from ..media.base import ENCODERS, EncodeCells, encoder_of_class
 from ..read.content import encoder_of
 from ..read.encoded import CONTENT, REASON
+from ..read.fields import with_fields
 from ..read.texts import python_stop_words, word_stages
 from ..read.words import PATTERN, WordCounts
 
@@ -114,6 +115,7 @@ def column_stages(
         return [], FEATURES
     if format == "files":
         return _encoder_stages(options, selection), FEATURES
+    source = with_fields(source, options)
     if counts_words(format):
         return _word_stages(source, options, selection.featureNames, spark_ml), "counts"
     identity = [options["id"]] if options.get("id") else []

@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,10 @@ from ..pipeline import Progress
 from ..read.content import corpus_of
 from ..read.csv_files import csv_of, csv_rows
 from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
+from ..read.fields import with_columns_of_fields
 from ..read.lines import paths_of
 from ..read.local import hashes_of
-from ..read.tables import FILE_OPTIONS, how_files_are_read, open_table
+from ..read.tables import FILE_OPTIONS, READ_OPTIONS, how_files_are_read, open_table
 from .base import SavedPipeline
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
@@ -73,6 +74,18 @@ class Source:
     read: Callable[[Sequence[str]], DataFrame]
     shown: DataFrame
     parts: int = PARTS
+
+    def with_fields(self, names: Sequence[str]) -> Source:
+        """Return the inputs with fields of objects that are among the names as columns."""
+        read = self.read
+        shown = with_columns_of_fields(self.shown, names)
+        if shown is self.shown:
+            return self
+        return replace(
+            self,
+            shown=shown,
+            read=lambda some: with_columns_of_fields(read(some), names),
+        )
 
 
 def source(
@@ -116,6 +129,10 @@ def source(
         return _hash_parts(table, path, scored, parts)
     schema = table.schema
     spark_options = {key: str(value) for key, value in (reader_options or {}).items()}
+    spark_options |= vars(table).get(READ_OPTIONS, {})
+    if format == "fasttext":
+        files_of_lines = sorted(map(unquote, spark.read.text(path).inputFiles()))
+        return Source(files_of_lines, partial(open_table, spark, format=format), table)
 
     def read_files(names: Sequence[str]) -> DataFrame:
         reader = spark.read.format(format).schema(schema).options(**spark_options)
@@ -395,6 +412,7 @@ class Scoring:
             known,
             self.parts,
         )
+        inputs = inputs.with_fields(self.scorer.columns_read())
         default_id = PATH if self.format == "files" else None
         columns = _kept_columns(inputs.shown, self.id or default_id, self.keep)
         _check_output_names(columns, self.scorer.encoder is not None)
