@@ -30,6 +30,16 @@ def libsvm(spark: SparkSession, path: Paths, label_base: int = 0, feature_base: 
     label_names: str | Sequence[str] | None = None) -> DataFrame:
     """Read multi-label LIBSVM files into the canonical frame ``id, features, labels``."""
 
+def xc(spark: SparkSession, path: Paths, label_file: str | None = None, feature_names: str | Sequence[str] | None = None,
+    label_names: str | Sequence[str] | None = None) -> DataFrame:
+    """Read files of the Extreme Classification Repository; see the module for their form."""
+
+def mat(spark: SparkSession, path: Paths, features: str | None = None, labels: str | None = None,
+    transposed: Literal['auto', 'none', 'features', 'labels', 'both'] = "auto",
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", feature_names: str | Sequence[str] | None = None,
+    label_names: str | Sequence[str] | None = None) -> DataFrame:
+    """Read matrices of MATLAB files; see the module for what are features, labels and rows."""
+
 def parquet(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str],
     id: str | None = None, text_ids: bool = False, label_delimiter: str | None = None, label_key: str | None = None,
     empty_tags: Literal['none', 'unknown'] = "none", positive: Sequence[str] | None = None,
@@ -85,6 +95,14 @@ def text(spark: SparkSession, path: Tables, text: str, labels: str | Sequence[st
     pattern: str | None = "\\W+", stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0,
     binary: bool = False, vocabulary: Sequence[str] | None = None) -> DataFrame:
     """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
+
+def fasttext(spark: SparkSession, path: Tables, text: str = "text", labels: str | Sequence[str] = "labels",
+    id: str | None = None, text_ids: bool = False, empty_tags: Literal['none', 'unknown'] = "none",
+    positive: Sequence[str] | None = None, unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
+    weight: str | None = None, group: str | None = None, pattern: str | None = "\\W+",
+    stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0, binary: bool = False,
+    vocabulary: Sequence[str] | None = None) -> DataFrame:
+    """Read lines of fastText: counts of their words, as `read.text` has them, and labels."""
 
 def files(spark: SparkSession, path: Paths, features: str = "image", feature_options: Mapping[str, str] | None = None,
     labels: str | Sequence[str] | None = None, labels_from: str | None = None, label_delimiter: str | None = None,

@@ -38,7 +38,7 @@ def counts(frame):
             rows += zip(x, batch["labels"].to_pylist(), strict=True)
         if not hasattr(frame, "batches"):
             rows = [(row["features"].toArray(), row["labels"]) for row in frame.collect()]
-    return [({n: v for n, v in zip(names, x, strict=True) if v}, [*tags]) for x, tags in rows]
+    return [({n: int(v) for n, v in zip(names, x, strict=True) if v}, [*tags]) for x, tags in rows]
 
 
 def expected():
