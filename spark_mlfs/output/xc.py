@@ -49,7 +49,8 @@ def write_xc(frame: DataFrame, target: OutputTarget, features: Sequence[str]) ->
     labels = source.names or ()
     for kind, names in (("features", features), ("labels", labels)):
         if names and not isinstance(names, NumberedNames):
-            target.text(f"_{kind}.txt", "".join(" ".join(name.split()) + "\n" for name in names))
+            lines = [" ".join(name.split()) + "\n" for name in names]
+            target.text(f"_{kind}.txt", "".join(lines))
     return written
 
 

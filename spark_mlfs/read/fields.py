@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.frame import Batches, Kind, LocalFrame, Part
-from ..frames.names import OBJECTS, quoted
-from ..lazy import DataFrame, F
+from ..frames.names import OBJECTS, column_named
+from ..lazy import Column, DataFrame
 
 ROLES = ("features", "labels", "id", "weight", "group", "text", "needed")
 
@@ -31,27 +31,28 @@ def with_fields(source: DataFrame, options: Mapping[str, Any]) -> DataFrame:
 def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame:
     """Return a table with fields of objects, named or matched, as columns of their own."""
     known = {*source.columns}
-    wanted = [name for name in names if name not in known]
-    if not wanted:
+    unknown = [name for name in names if name not in known]
+    if not unknown:
         return source
-    here = isinstance(source, LocalFrame)
+    is_local = isinstance(source, LocalFrame)
     fields: dict[str, tuple[list[str], Any]] = {}
-    for name, kind in (vars(source).get(OBJECTS, {}) if here else _objects(source)).items():
+    for name, kind in (vars(source).get(OBJECTS, {}) if is_local else _objects(source)).items():
         fields |= _leaves([name], kind)
-    patterns = [name.replace("[", "[[]") for name in wanted]
+    patterns = [name.replace("[", "[[]") for name in unknown]
     used = {
         field: leaf
         for field, leaf in fields.items()
         if field not in known
-        and (field in wanted or any(fnmatch.fnmatchcase(field, pattern) for pattern in patterns))
+        and (field in unknown or any(fnmatch.fnmatchcase(field, pattern) for pattern in patterns))
     }
     if not used:
         return source
-    if here:
+    if is_local:
         return _fields_here(source, used)
-    columns = {field: F.col(".".join(map(quoted, path))) for field, (path, _) in used.items()}
-    others = [F.col(quoted(name)) for name in source.columns]
-    out = source.select(*others, *(column.alias(field) for field, column in columns.items()))
+    columns = [column_named(name) for name in source.columns]
+    for field, (path, _) in used.items():
+        columns.append(_below(path).alias(field))
+    out = source.select(*columns)
     for name, value in vars(source).items():
         if name.startswith("_spark_mlfs"):
             setattr(out, name, value)
@@ -120,3 +121,12 @@ def _rows(
             else:
                 cells.append(batch[name])
         yield pa.RecordBatch.from_arrays(cells, names)
+
+
+def _below(path: Sequence[str]) -> Column:
+    """Return a field of a column of Spark's."""
+    root, *inner = path
+    column = column_named(root)
+    for name in inner:
+        column = column.getField(name)
+    return column

@@ -203,7 +203,8 @@ class Plan:
             for variable, shape, kind in listed
             if kind.startswith(NUMBERS) and len(shape) == 2 and 0 not in shape
         }
-        shown = ", ".join(f"{key} {a}x{b}" for key, (a, b) in shapes.items()) or "no matrix"
+        sizes = {variable: f"{a}x{b}" for variable, (a, b) in shapes.items()}
+        shown = ", ".join(map(" ".join, sizes.items())) or "no matrix"
         chosen = [
             _chosen(kind, p[kind], words, shapes, f"{name} has {shown}")
             for kind, words in (("features", FEATURE_WORDS), ("labels", LABEL_WORDS))
@@ -217,7 +218,8 @@ class Plan:
         either = [TRANSPOSED[p["transposed"]]] if p["transposed"] != "auto" else TRANSPOSED.values()
         ways = [way for way in either if x[way[0]] == y[way[1]]]
         if len(ways) != 1:
-            subject = f"{name}: {chosen[0]} is {x[0]}x{x[1]}, {chosen[1]} is {y[0]}x{y[1]}"
+            described = [f"{variable} is {sizes[variable]}" for variable in chosen]
+            subject = f"{name}: {', '.join(described)}"
             if not ways:
                 raise DataError(f"{subject}: they have no number of rows in common; give others")
             raise ParameterError(

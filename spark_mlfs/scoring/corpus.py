@@ -84,7 +84,7 @@ class Source:
         return replace(
             self,
             shown=shown,
-            read=lambda some: with_columns_of_fields(read(some), names),
+            read=lambda inputs: with_columns_of_fields(read(inputs), names),
         )
 
 

@@ -151,11 +151,11 @@ CASES = [
         r"d:e.csv: Hadoop's file systems read no name with a colon; rename it",
     ),
     file(
-        "JSON array",
+        "JSON array that is cut",
         "d.json",
-        '[\n{"k":1,"a":1,"b":2,"y":0},\n{"k":2,"a":1,"b":3,"y":1}\n]\n',
+        '[\n{"k":1,"a":1,"b":2,"y":0},\n{"k":2,"a":1,"b":3,"y":1}\n',
         "json",
-        r'd.json: JSON over several lines; pass --option \'reader_options=\{"multiLine": "true"\}\'',
+        "d.json: an array of JSON, and it is not closed: the file may be cut short",
     ),
     file(
         "indented JSON",
