@@ -82,6 +82,9 @@ def environment() -> Environment:
     return templates
 
 
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def number(value: float, digits: int = 4) -> str:
     """Return a figure as a person reads it."""
     if value != value:
@@ -93,7 +96,7 @@ def number(value: float, digits: int = 4) -> str:
     text = f"{value:.{digits}g}"
     if "e" in text:
         mantissa, exponent = text.split("e")
-        return f"{mantissa}·10^{int(exponent)}".replace("-", "−")
+        return f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}".replace("-", "−")
     return text.replace("-", "−")
 
 

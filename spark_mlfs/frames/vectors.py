@@ -231,10 +231,16 @@ def from_arrow(column: pa.Array, width: int | None = None) -> Vectors:
     Raises `DataError` for a vector of another than `width` entries."""
     vectors, sizes = vectors_and_sizes(column)
     sizes = sizes[np.asarray(column.is_valid())]
-    if width is not None and (sizes != width).any():
-        raise DataError(f"a vector has not the {width} entries the selection was fitted on")
+    other = sizes[sizes != width] if width is not None else sizes[:0]
+    if len(other):
+        raise DataError(other_length("a vector", other[0], width))
     vectors.size = int(sizes.max()) if len(sizes) else width or 0
     return vectors
+
+
+def other_length(cell: str, size: object, width: int | None) -> str:
+    """Return the message on a cell of another length than the rows of the fit had."""
+    return f"{cell} has {size} entries, the selection was fitted on {width}: give the same features"
 
 
 def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, ndarray]:

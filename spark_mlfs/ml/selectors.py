@@ -45,7 +45,7 @@ from .shared import (
     RankingAccessors,
     SelectionAccessors,
 )
-from .vector_entries import filled_array, filled_vector, sliced
+from .vector_entries import filled_array, filled_vector, sliced, wrong_length
 
 
 class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
@@ -181,11 +181,7 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
                 entries = filled_array(entries.cast("array<double>"), fill)
         else:
             entries = F.array().cast(dataset.schema[column].dataType)
-        problem = (
-            f"an array in {column!r} has not the {self.numFeatures} entries the "
-            "selection was fitted on"
-        )
-        wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
+        wrong = wrong_length(f"an array in {column!r}", F.size(cell), self.numFeatures)
         fits = cell.isNull() | (F.size(cell) == self.numFeatures)
         return dataset.withColumn(self.getOutputCol(), F.when(fits, entries).otherwise(wrong))
 

@@ -13,9 +13,15 @@ from pyspark.sql import functions as F
 
 from ..frames.names import column_named
 from ..frames.sessions import jvm_within_reach
-from ..frames.vectors import SPARSE, sparse_cell
+from ..frames.vectors import SPARSE, other_length, sparse_cell
 
 _CHECKED = "__spark_mlfs_checked__"
+
+
+def wrong_length(cell: str, size: Column, width: int) -> Column:
+    """Return an expression that raises `DataError`: the cell has `size` entries, not `width`."""
+    problem = other_length(cell.replace("%", "%%"), "%d", width)
+    return F.raise_error(F.format_string(f"spark_mlfs.errors.DataError: {problem}", size))
 
 
 def sliced(
@@ -36,8 +42,7 @@ def sliced(
     stored = parts["indices"]
     sparse = parts["type"] == SPARSE
     size = F.when(sparse, parts["size"]).otherwise(F.size(values))
-    problem = f"a vector in {column!r} has not the {width} entries the selection was fitted on"
-    wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}")).cast(VectorUDT())
+    wrong = wrong_length(f"a vector in {column!r}", size, width).cast(VectorUDT())
     if len(places) and jvm_within_reach():
         from pyspark.ml.feature import VectorSlicer
 

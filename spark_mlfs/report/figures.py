@@ -325,6 +325,33 @@ def lines(
     return plot
 
 
+def bars(
+    title: str,
+    x_title: str,
+    edges: Sequence[float],
+    counts: Sequence[float],
+) -> Plot:
+    """Return a histogram: the count of each of the ranges between `edges`."""
+    largest = max(counts)
+    first = edges[0]
+    last = edges[-1]
+    summary = f"{title} from {number(first)} to {number(last)}, at most {number(largest)} in a bar"
+    plot = Plot(
+        title,
+        x_title,
+        (first, last),
+        (0.0, 1.06 * largest),
+        3,
+        summary,
+    )
+    plot.axis([tick for tick in ticks(first, last, 5) if first <= tick <= last])
+    for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True):
+        corners = [(low, 0.0), (low, count), (high, count), (high, 0.0)]
+        tooltip = f"{number(low, 3)} to {number(high, 3)}: {number(count)}"
+        plot.shape("polygon", "area", corners, tooltip)
+    return plot
+
+
 def _draw_level(plot: Plot, level: float | None) -> None:
     if level is not None and not math.isnan(level):
         plot.line("whole", level, level)

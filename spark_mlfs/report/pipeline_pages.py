@@ -11,14 +11,17 @@ import pandas as pd
 from numpy import ndarray
 
 from ..adapters.tags import BEST, output_names
+from ..evaluate.metrics import TITLES
 from ..markup import number, render
 from ..read.encoded import SHOWN, Gallery, Shown
 from ..scoring.check import SIDES, Measured
-from .figures import Plot, lines
+from .figures import Plot, bars, lines
 
 MOST_FIGURES = 60  # labels of a check that get figures of their own
 MOST_POINTS = 120  # of such a figure
 RATES = ("precision", "recall", "F1")
+LEADING = ("microF1", "macroF1", "averagePrecision")  # the numbers that a check shows large
+FEWEST_ROWS = 5  # of a label that is measured in sight
 BARS = 20  # of the histogram of scores
 MOST_TAGS = 200
 MOST_VALUES, MOST_LETTERS = 8, 120  # of a cell
@@ -37,9 +40,14 @@ def check_page(
     each of `SIDES`."""
     _, predicted, actual = checked.sums.labels
     curves = [checked.by_threshold(label) for label in range(len(names))]
-    best = map(_best, curves)
-    commonest = np.argsort(-actual, kind="stable")[:MOST_FIGURES].tolist()
-    few = [(names[j], _figures(curves[j], checked.by_count(j))) for j in commonest]
+    by_rows = np.argsort(-actual, kind="stable").tolist()
+    few = [(names[j], _figures(curves[j], checked.by_count(j))) for j in by_rows[:MOST_FIGURES]]
+    labels = [
+        (names[j], manifest["labels"][j], predicted[j], _best(curves[j]) if actual[j] else None)
+        for j in by_rows
+    ]
+    num_frequent = int((actual >= FEWEST_ROWS).sum())
+    metrics = manifest["metrics"]
     of_all = checked.by_threshold()
     counts = checked.by_count()
     return render(
@@ -50,20 +58,15 @@ def check_page(
         rates=RATES,
         shown=shown,
         sides=SIDES,
-        metrics=[(number(value, 3), name) for name, value in manifest["metrics"].items()],
+        leading=[(number(metrics[name], 3), TITLES[name]) for name in LEADING],
+        metrics=[(number(value, 3), name) for name, value in metrics.items()],
         best=_best(of_all),
         top_n=int(counts[2].argmax()) + 1,
         top_n_f1=counts[2].max(),
         figures=_figures(of_all, counts),
-        labels=list(
-            zip(
-                names,
-                manifest["labels"],
-                predicted,
-                best,
-                strict=True,
-            )
-        ),
+        frequent=labels[:num_frequent],
+        rare=labels[num_frequent:],
+        fewest=FEWEST_ROWS,
         few=few,
     )
 
@@ -77,9 +80,10 @@ def _figures(curves: ndarray, counts: ndarray) -> list[Plot | None]:
     """Return the rates by threshold and by number of labels.
 
     `curves` (4, thresholds) are threshold, precision, recall and F1, `counts` (3, n) the rates."""
-    # below the first threshold nothing changes but how much is given
-    first = max(0, int((curves[2] >= 0.995).sum()) - 1)
-    points = np.unique(np.linspace(first, curves.shape[1] - 1, MOST_POINTS).astype(int))
+    # beyond these thresholds nearly all, or nearly none, of the labels are given
+    first = max(0, int((curves[2] >= 0.99).sum()) - 1)
+    last = max(first, int((curves[2] >= 0.01).sum()) - 1)
+    points = np.unique(np.linspace(first, last, MOST_POINTS).astype(int))
     thresholds, *rates = curves[:, points].tolist()
     places = {name: i for i, name in enumerate(RATES)}
     by_threshold = dict(zip(RATES, rates, strict=True))
@@ -133,13 +137,13 @@ def scoring_page(
     )
 
 
-def _histogram(scores: Mapping[str, int]) -> list[tuple[float, float, float]]:
-    """Return (start, end, count) of the bars, of how often the given labels had each score."""
+def _histogram(scores: Mapping[str, int]) -> Plot | None:
+    """Draw how often the given labels had each score."""
     if not scores:
-        return []
+        return None
     values = [float(score) for score in scores]
     counts, edges = np.histogram(values, BARS, weights=list(scores.values()))
-    return list(zip(edges[:-1], edges[1:], counts, strict=True))
+    return bars("labels given", "score", edges.tolist(), counts.tolist())
 
 
 def _cell(value: Any) -> str:

@@ -617,7 +617,7 @@ def test_rows_that_do_not_fit_a_model_are_refused(spark, fits, kind):
     missing[3, 2] = np.nan
     if kind == "selector":
         for told, what in ((narrow, "a vector"), (arrays, "an array")):
-            assert f"{what} in 'features' has not the 6 entries the selection was fitted on" in told
+            assert f"{what} in 'features' has 5 entries, the selection was fitted on 6" in told
         return
     for told in (narrow, arrays):
         assert "a feature vector has 5 entries, the model was fitted on 6" in told
