@@ -96,6 +96,31 @@ class Integer:
         return "a whole number" + _range(self.low, self.high) + word
 
 
+_SIZE = re.compile(r"(\d+(?:\.\d+)?(?:e\d{1,2})?) ?(?:([kmgt])(?:i?b)?|b|bytes)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Bytes(Integer):
+    """A size in bytes as people write it: ``2GB``, ``500M``, ``2e9``; units are powers of 1024.
+
+    >>> Bytes().accept("1.5 GiB"), Bytes().accept(2e9), Bytes().accept("64k")
+    (1610612736, 2000000000, 65536)"""
+
+    def accept(self, value: Any) -> Any:
+        if isinstance(value, str):
+            parts = _SIZE.fullmatch(value.strip())
+            if parts is None:
+                raise ValueError
+            unit = parts[2] or ""
+            value = float(parts[1]) * 1024 ** (1 + "kmgt".index(unit.lower()) if unit else 0)
+        if isinstance(value, float) and math.isfinite(value):
+            value = math.floor(value)
+        return super().accept(value)
+
+    def __str__(self) -> str:
+        return "a size such as 2GB, 500M or 2e9" + _range(self.low, self.high)
+
+
 @dataclass(frozen=True)
 class Number:
     """A finite number in [low, high]; `above` excludes the lower end."""

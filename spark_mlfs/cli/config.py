@@ -20,7 +20,7 @@ from ..formats import READERS, accept_options, format_of, no_format, tabular
 from ..frames.frame import ENGINE, MEMORY
 from ..frames.schema import CATEGORIES
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Integer, Optional, Parameter
+from ..params import Bytes, Choice, Integer, Optional, Parameter
 from ..pipeline import Request
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Constraints, CrossValidation, Cut
@@ -196,10 +196,10 @@ class RunSettings(Section):
     )
     memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
     driver_bytes: int = Field(
-        Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes"
+        Budgets.driver, Bytes(1 << 20), "largest statistic the driver takes, in bytes"
     )
     worker_bytes: int = Field(
-        Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"
+        Budgets.worker, Bytes(1 << 20), "rows and statistics one worker process holds, in bytes"
     )
 
 

@@ -230,7 +230,8 @@ class Flags:
         self.value(
             "--memory-bytes",
             "BYTES",
-            "rows and statistics this process holds (default: three quarters of the machine)",
+            "rows and statistics this process holds, such as 2GB, 500M or 2e9 (default: three "
+            "quarters of the machine)",
         )
         if budgets:
             self.value(

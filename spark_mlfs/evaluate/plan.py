@@ -30,7 +30,7 @@ from ..extract import EXTRACTORS
 from ..formats import READERS, accept_options, format_of, no_format
 from ..frames.frame import ENGINE, MEMORY
 from ..methods import METHODS
-from ..params import Integer, Number, by_name
+from ..params import Bytes, Integer, Number, by_name
 from ..pipeline import Request
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Screen, constraints
@@ -117,10 +117,10 @@ class Run(Section):
         None, Integer(1), "trials at a time; as many as this machine has cores, at most 8"
     )
     driver_bytes: int = Field(
-        Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes"
+        Budgets.driver, Bytes(1 << 20), "largest statistic the driver takes, in bytes"
     )
     worker_bytes: int = Field(
-        Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"
+        Budgets.worker, Bytes(1 << 20), "rows and statistics one worker process holds, in bytes"
     )
     figures: list[str] = Field([], description="formats of figures as files: pdf, svg, png")
     tables: list[str] = Field([], description="formats of tables as files: latex")

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import SparkMlfsError
-from ..params import Choice, Integer, Optional, Parameter
+from ..params import Bytes, Choice, Optional, Parameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,7 @@ ENGINE = Parameter(
 MEMORY = Parameter(
     "memory_bytes",
     None,
-    Optional(Integer(1 << 20)),
+    Optional(Bytes(1 << 20)),
     "bytes that rows and statistics may take together; None: three quarters of this machine's "
     "memory",
 )

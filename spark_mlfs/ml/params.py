@@ -11,7 +11,7 @@ from ..adapters.docstrings import annotation
 from ..blocks.labels import FORMS
 from ..errors import ParameterError
 from ..lazy import Self
-from ..params import Choice, Integer, Parameter, camel_words
+from ..params import Bytes, Choice, Parameter, camel_words
 from ..statistics.base import Budgets
 
 FITTING = (
@@ -19,13 +19,13 @@ FITTING = (
     Parameter(
         "driver_bytes",
         Budgets.driver,
-        Integer(1 << 20),
+        Bytes(1 << 20),
         "largest statistic the driver takes, in bytes",
     ),
     Parameter(
         "worker_bytes",
         Budgets.worker,
-        Integer(1 << 20),
+        Bytes(1 << 20),
         "rows and statistics one worker process holds, in bytes",
     ),
 )

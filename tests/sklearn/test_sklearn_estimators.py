@@ -235,7 +235,10 @@ def test_an_entry_from_outside_has_a_class():
         ({"num_top_features": 0}, "num_top_features must be a whole number, at least 1"),
         ({"num_top_features": 99}, "num_top_features = 99 but the data have 12 features"),
         ({"screen": "chi2"}, "screen must be METHOD:COUNT"),
-        ({"memory_bytes": 3}, "memory_bytes must be a whole number, at least 1048576"),
+        (
+            {"memory_bytes": 3},
+            "memory_bytes must be a size such as 2GB, 500M or 2e9, at least 1048576",
+        ),
         (
             {"selection_mode": "knockoffs"},
             "knockoffs need a method that finishes on the Gram matrix",
