@@ -19,7 +19,8 @@ from ..frames.errors import reading
 from ..frames.schema import FEATURES, attribute_names
 from ..output.folder import MANIFEST, Output, OutputTarget
 from ..output.journal import Journal
-from ..report.comparison_page import check_formats, comparison_page, files
+from ..report.comparison_page import comparison_page
+from ..report.paper_files import check_formats, files
 from .flags import Flags, flag_values
 from .terminal import print_forecast, print_result
 from .work import Work, load_model, reader_options_of
@@ -66,7 +67,9 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     flags.engine(budgets=True)
     flags.value("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
-    flags.value("--tables", "FORMAT", "write the tables as files, too: latex")
+    flags.value(
+        "--tables", "FORMAT", "write the tables as files, too: latex, latex:ranks (mean ranks)"
+    )
 
 
 def run_section(args: argparse.Namespace) -> dict[str, Any]:

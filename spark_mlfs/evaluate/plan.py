@@ -123,7 +123,7 @@ class Run(Section):
         Budgets.worker, Bytes(1 << 20), "rows and statistics one worker process holds, in bytes"
     )
     figures: list[str] = Field([], description="formats of figures as files: pdf, svg, png")
-    tables: list[str] = Field([], description="formats of tables as files: latex")
+    tables: list[str] = Field([], description="formats of tables as files: latex, latex:ranks")
 
 
 class Comparison(Section):

@@ -1,25 +1,20 @@
 """comparison.html, and `spark_mlfs.compare`, a comparison from Python.
 
-The page is self-contained and without scripts; its figures come as PDF, SVG or PNG and its tables
-in LaTeX, for a paper. The same tables give the same bytes."""
+The page is self-contained and without scripts; `paper_files` has what a paper takes of it. The same
+tables give the same bytes."""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ..errors import ParameterError
 from ..evaluate import summary as tables
 from ..evaluate.compare import ForgetfulJournal, run
-from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
+from ..evaluate.metrics import LARGER_IS_BETTER
 from ..evaluate.outcome import Outcome, leakage_line
 from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_comparison
 from ..evaluate.trials import ALL_FEATURES
@@ -29,28 +24,17 @@ from ..markup import render
 from ..output.manifest import now, versions
 from ..pipeline import Progress
 from .figures import (
-    COLOURS,
-    LIGHT,
     PALETTE,
-    Drawing,
     Plot,
-    critical_differences,
     heat,
     key_of,
     lines,
     scatter,
 )
+from .paper_files import capital, cd_diagram, check_formats, diagram, rank_table, saved
 
 FEW = 4  # data sets below which a test has no verdict
 MOST_LABELS = 40
-FIGURES = ("pdf", "svg", "png")
-TABLES = ("latex",)
-MARKERS = "os^vD*X"  # as `figures.MARKS`
-STROKES = {
-    "axis": ("#5c6677", 1.0),
-    "cd": ("#c2541b", 1.6),
-    "same": ("#1b2330", 4.0),
-}
 
 
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
@@ -122,7 +106,7 @@ class ComparisonView:
         name = tables.metric_title(metric, kind)
         return {
             "name": name,
-            "title": _capital(name + suffix),
+            "title": capital(name + suffix),
             "better": tables.better(metric),
         }
 
@@ -161,19 +145,10 @@ class ComparisonView:
 
     def tests(self) -> dict[str, Any] | None:
         """Return Friedman's test with its diagram, Wilcoxon's, and mean ranks by every metric."""
-        ranks = tables.mean_ranks(self.outcome.cells, self.plan, self.classifier, self.methods)
-        if not len(ranks):
+        ranks = rank_table(self.outcome, self.classifier, self.methods)
+        if ranks is None:
             return None
-        names = [name for name in ranks.columns if name not in ("metrics", "metric")]
-        table = ranks[names].T
-        table.columns = list(map(tables.metric_title, ranks["metric"], ranks["metrics"]))
-        table["mean"] = table.mean(axis=1)
-        best = table.round(6).eq(table.round(6).min())
-        rows = []
-        for name in names:
-            cells = zip(table.loc[name], best.loc[name], strict=True)
-            rows.append((name, list(cells)))
-        tests: dict[str, Any] = {"heads": ["", *table.columns], "ranks": rows}
+        tests: dict[str, Any] = {"heads": ["", *ranks.columns], "ranks": ranks.rows}
         tests |= {"refused": None, "test": None}
         test = tables.test_of(self.summary(self.classifier), self.metric)
         if isinstance(test, str):
@@ -181,7 +156,7 @@ class ComparisonView:
             return tests
         tests["test"] = test
         tests["wilcoxon"] = list(test.wilcoxon.itertuples())
-        tests["diagram"] = _diagram(test)
+        tests["diagram"] = diagram(test)
         return tests
 
     def charts(
@@ -391,211 +366,6 @@ def _best_ranked(test: tables.Test) -> dict[str, Any]:
         "top": top,
         "near": near,
     }
-
-
-def _diagram(test: tables.Test) -> Drawing:
-    return critical_differences(test.names, test.friedman.ranks, test.nemenyi, test.groups)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-# ---- files for a paper ----
-
-
-def check_formats(figures: Sequence[str], kinds: Sequence[str]) -> None:
-    """Raise `ParameterError` for an unknown format, or where matplotlib is not installed."""
-    for name in figures:
-        if name not in FIGURES:
-            raise ParameterError(f"figures can be {', '.join(FIGURES)}, not {name!r}")
-    for name in kinds:
-        if name not in TABLES:
-            raise ParameterError(f"tables can be {', '.join(TABLES)}, not {name!r}")
-    if figures and find_spec("matplotlib") is None:
-        raise ParameterError("figures are drawn with matplotlib: pip install 'spark_mlfs[report]'")
-
-
-def files(
-    outcome: Outcome, figures: Sequence[str], kinds: Sequence[str]
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the names of the files and their bytes."""
-    assert outcome.plan is not None
-    for spec in outcome.plan.design().classifiers:
-        if figures:
-            for (name, figure), suffix in product(_figures(outcome, spec.title), figures):
-                yield f"figures/{_file_name(name)}.{suffix}", saved(figure, suffix)
-        if kinds:
-            for kind, metric in product(outcome.plan.protocol.metrics, LARGER_IS_BETTER):
-                name = metric if kind == "standard" else f"{metric}-{kind}"
-                table = latex(outcome, kind, metric, spec.title)
-                yield f"tables/{_file_name(f'{name}-{spec.title}')}.tex", table.encode()
-
-
-def _figures(outcome: Outcome, classifier: str) -> Iterator[tuple[str, Any]]:
-    """Yield names and matplotlib figures of a classifier."""
-    for data in outcome.data["name"]:
-        figure = _curves(outcome, data, classifier)
-        if figure is not None:
-            yield f"curves-{data}-{classifier}", figure
-    with suppress(ParameterError):  # a test needs two data sets
-        yield f"cd-{classifier}", cd_diagram(outcome, classifier)
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.+-]+", "-", name)
-
-
-def saved(figure: Any, suffix: str) -> bytes:
-    """Return the bytes of a matplotlib figure, without the time and with ids that do not change."""
-    import matplotlib
-
-    file = io.BytesIO()
-    times = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    settings = {
-        "svg.hashsalt": "spark_mlfs",
-        "pdf.fonttype": 42,
-        "svg.fonttype": "none",
-    }
-    with matplotlib.rc_context(settings):
-        metadata = times.get(suffix)
-        figure.savefig(
-            file,
-            format=suffix,
-            dpi=200,
-            metadata=metadata,
-            bbox_inches="tight",
-        )
-    return file.getvalue()
-
-
-def cd_diagram(outcome: Outcome, classifier: str) -> Any:
-    """Return the critical difference diagram as a matplotlib figure.
-
-    Raises `ParameterError` where there is no test."""
-    from matplotlib.figure import Figure
-
-    assert outcome.plan is not None
-    kind, metric = tables.main_metric(outcome.plan)
-    summary = tables.summary(
-        outcome.cells,
-        kind,
-        metric,
-        classifier,
-        outcome.methods,
-    )
-    test = tables.test_of(summary, metric)
-    if isinstance(test, str):
-        raise ParameterError(
-            f"there is no critical difference diagram: {test[0].lower()}{test[1:]}"
-        )
-    drawing = _diagram(test)
-    figure = Figure(figsize=(drawing.width / 96, drawing.height / 96))
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, drawing.width)
-    axes.set_ylim(drawing.height, 0)
-    axes.axis("off")
-    for kind_or_method, corners in drawing.strokes:
-        if kind_or_method in STROKES:
-            colour, width = STROKES[kind_or_method]
-        else:
-            colour = _colour(outcome.methods.index(kind_or_method))
-            width = 1.4
-        coordinates = zip(*corners, strict=True)
-        style = {"color": colour, "linewidth": 0.75 * width}
-        axes.plot(*coordinates, **style, solid_capstyle="round", clip_on=False)
-    for x, y, anchor, text in drawing.texts:
-        side = {
-            "middle": "center",
-            "end": "right",
-            "start": "left",
-        }[anchor]
-        axes.text(
-            x,
-            y,
-            text,
-            ha=side,
-            va="baseline",
-            fontsize=9,
-            parse_math=False,
-        )
-    return figure
-
-
-def _colour(method: int) -> str:
-    return "#" + LIGHT[method % COLOURS]
-
-
-def _curves(outcome: Outcome, data: str, classifier: str) -> Any:
-    """Return the main metric against the number of features as a matplotlib figure.
-
-    Of one size it is None."""
-    from matplotlib.figure import Figure
-
-    assert outcome.plan is not None
-    kind, metric = tables.main_metric(outcome.plan)
-    table, level = tables.curves(
-        outcome.cells,
-        kind,
-        metric,
-        classifier,
-        data,
-    )
-    if len(table) < 2:
-        return None
-    figure = Figure(figsize=(5.6, 3.6), layout="constrained")
-    axes = figure.add_subplot(xlabel="features", ylabel=f"{TITLES[metric]} ({classifier})")
-    for i, method in enumerate(outcome.methods):
-        if method in table:
-            axes.plot(
-                table.index,
-                table[method],
-                linewidth=1.2,
-                markersize=4,
-                color=_colour(i),
-                marker=MARKERS[i % len(MARKERS)],
-                label=method,
-            )
-    if level is not None:
-        axes.axhline(
-            level,
-            color="#1b2330",
-            linewidth=1,
-            linestyle="--",
-            label=ALL_FEATURES,
-        )
-    axes.set_title(data, fontsize=10, loc="left", parse_math=False)
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.spines[["top", "right"]].set_visible(False)
-    for text in figure.legend(loc="outside right upper", fontsize=8, frameon=False).get_texts():
-        text.set_parse_math(False)
-    return figure
-
-
-def latex(
-    outcome: Outcome,
-    kind: str,
-    metric: str,
-    classifier: str,
-) -> str:
-    """Return a table in LaTeX with booktabs: a row a method, a column a data set.
-
-    Cells are means ± standard deviations, the best bold."""
-    summary = tables.summary(
-        outcome.cells,
-        kind,
-        metric,
-        classifier,
-        outcome.methods,
-    )
-    return render(
-        "table.tex.j2",
-        rows=list(tables.summary_rows(summary, metric)),
-        data=summary.mean.index,
-        title=_capital(tables.metric_title(metric, kind)),
-        better=tables.better(metric),
-        classifier=classifier,
-    )
 
 
 # ---- from Python ----

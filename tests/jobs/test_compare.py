@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from spark_mlfs import cli
+from spark_mlfs import cli, methods
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.folds import Marked, Split
 from spark_mlfs.blocks.profile import profile_block
@@ -25,7 +25,7 @@ from spark_mlfs.evaluate.plan import comparison, published, read_comparison
 from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
 from spark_mlfs.markup import render
 from spark_mlfs.output.journal import Journal
-from spark_mlfs.report import comparison_page
+from spark_mlfs.report import comparison_page, paper_files
 from spark_mlfs.report.comparison_page import ComparisonOutcome
 
 ROWS = (
@@ -302,7 +302,8 @@ def test_figures_and_tables_as_files(tmp_path):
     pytest.importorskip("matplotlib")
     tied = outcome(TIED)
     written = [
-        dict(comparison_page.files(tied, ["pdf", "svg", "png"], ["latex"])) for _ in range(2)
+        dict(paper_files.files(tied, ["pdf", "svg", "png"], ["latex", "latex:ranks"]))
+        for _ in range(2)
     ]
     assert written[0] == written[1]  # no dates, no ids drawn
     names = {
@@ -310,7 +311,12 @@ def test_figures_and_tables_as_files(tmp_path):
         for what in ("cd", "curves-one", "curves-two")
         for kind in ("pdf", "svg", "png")
     }
+    names.add("tables/ranks-mlknn.tex")
     assert set(written[0]) == names | {f"tables/{m}-mlknn.tex" for m in tables.LARGER_IS_BETTER}
+    ranks = written[0]["tables/ranks-mlknn.tex"].decode()
+    # lasso wins by one metric of both sets, is second by none
+    assert f"lasso: {methods.METHODS.create('lasso').title}" in ranks.replace("$", "")
+    assert ranks.count("{") == ranks.count("}") and "Hamming loss" in ranks and "& mean" in ranks
     for name, start in (
         ("cd-mlknn.pdf", b"%PDF"),
         ("cd-mlknn.png", b"\x89PNG"),
@@ -638,7 +644,7 @@ def test_what_is_wrong_in_the_flags(refused, tmp_path):
     assert "--output DIR" in refused("evaluate", "--format", "planted")
     plan = ("compare", "--config", write_plan(tmp_path))
     assert "figures can be pdf, svg, png, not 'jpg'" in refused(*plan, "--figures", "pdf,jpg")
-    assert "tables can be latex, not 'word'" in refused(*plan, "--tables", "word")
+    assert "tables can be latex, latex:ranks, not 'word'" in refused(*plan, "--tables", "word")
     few = ("--worker-bytes", "5", "--output", tmp_path / "x")
     for command in (
         ("evaluate", "--format", "planted"),
