@@ -14,6 +14,7 @@ from .. import pipeline
 from ..blocks.arrays import pack_arrays
 from ..blocks.dataset import Dataset
 from ..blocks.grades import SETTINGS, Grades
+from ..blocks.tables import as_table, in_kind
 from ..errors import ParameterError, in_python, spelled_by
 from ..frames.frame import MEMORY, default_memory
 from ..kernels.missing import MISSING_OF_SELECTORS
@@ -100,10 +101,11 @@ def rank(  # noqa: PLR0913
     label_delimiter: str | None = None,
     label_key: str | None = None,
     **parameters: Any,
-) -> pd.DataFrame:
+) -> Any:
     """Rank the features of a table by a method and return the `k` best, without Spark.
 
-    A pandas frame of rank (from 1), index, name, score and relevance, best first. Of a greedy
+    A frame of rank (from 1), index, name, score and relevance, best first: of Polars where X is, a
+    table of Arrow where X is one or streams it, else of pandas. Of a greedy
     method score is the gain at the pick and relevance what the feature is worth alone; of others
     both are the method's score. A warning says what must be known of it, such as kept features
     without a score, or a solver that stopped early (`ConvergenceWarning` of scikit-learn, and
@@ -111,11 +113,12 @@ def rank(  # noqa: PLR0913
 
     Parameters
     ----------
-    X : array, SciPy sparse matrix, pandas or Polars frame (n, d); a frame's columns of texts and
+    X : array, SciPy sparse matrix, pandas or Polars frame (lazy, too), Arrow table, or what has
+        ``__arrow_c_stream__``, such as a relation of DuckDB (n, d); its columns of texts and
         categoricals are one feature to methods that count and a group of 0/1 features to others,
         dates are days (`spark_mlfs.kernels.categories`)
     Y : indicator matrix or frame (n, q) of 0, 1 and NaN (unknown); one class a row; or a list of
-        tags a row
+        tags a row, which are compared in Unicode's composed form
     method : name of the method; ``spark_mlfs.METHODS`` lists them
     k : features to return, at most all, a column of categories counted as one; None: all, in which
         case a greedy method picks them all; "auto": as few as `forward` finds enough; none, with a
@@ -171,8 +174,8 @@ def rank(  # noqa: PLR0913
     grades = grades_of(settings, request, sample_weight is not None)
     pipeline.check_rows([request], False, False, row_groups is not None)
     rows, _ = pack_arrays(
-        X,
-        Y,
+        as_table(X),
+        as_table(Y),
         sample_weight,
         grades,
         label_delimiter,
@@ -182,7 +185,7 @@ def rank(  # noqa: PLR0913
         groups=row_groups,
         label_key=label_key,
     )
-    return kept_frame(selected(rows, request, settings["memory_bytes"]))
+    return in_kind(kept_frame(selected(rows, request, settings["memory_bytes"])), X)
 
 
 def kept_frame(result: pipeline.Result) -> pd.DataFrame:

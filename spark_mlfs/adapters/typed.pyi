@@ -15,7 +15,8 @@ def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, m
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pd.DataFrame:
     """Rank the features of a table by a method and return the `k` best, without Spark.
 
-    A pandas frame of rank (from 1), index, name, score and relevance, best first. Of a greedy
+    A frame of rank (from 1), index, name, score and relevance, best first: of Polars where X is, a
+    table of Arrow where X is one or streams it, else of pandas. Of a greedy
     method score is the gain at the pick and relevance what the feature is worth alone; of others
     both are the method's score. A warning says what must be known of it, such as kept features
     without a score, or a solver that stopped early (`ConvergenceWarning` of scikit-learn, and
@@ -23,11 +24,12 @@ def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, m
 
     Parameters
     ----------
-    X : array, SciPy sparse matrix, pandas or Polars frame (n, d); a frame's columns of texts and
+    X : array, SciPy sparse matrix, pandas or Polars frame (lazy, too), Arrow table, or what has
+        ``__arrow_c_stream__``, such as a relation of DuckDB (n, d); its columns of texts and
         categoricals are one feature to methods that count and a group of 0/1 features to others,
         dates are days (`spark_mlfs.kernels.categories`)
     Y : indicator matrix or frame (n, q) of 0, 1 and NaN (unknown); one class a row; or a list of
-        tags a row
+        tags a row, which are compared in Unicode's composed form
     method : name of the method; ``spark_mlfs.METHODS`` lists them
     k : features to return, at most all, a column of categories counted as one; None: all, in which
         case a greedy method picks them all; "auto": as few as `forward` finds enough; none, with a

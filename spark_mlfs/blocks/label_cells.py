@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import DataError, shown
-from ..frames.tag_texts import parse_tag_text
+from ..frames.tag_texts import composed_text, parse_tag_text
 from .block import Attributes, label_lists
 from .tables import kind_of
 
@@ -151,14 +151,19 @@ def tag_labels(
     They are the `classes` where these are given; `partial`: there may be none."""
     rows_of_tags = [None if absent(cell) else cell for cell in cells]
     _check_tags(rows_of_tags)
+    flat = [tag for cell in rows_of_tags if cell is not None for tag in cell]
+    if any(isinstance(tag, str) and not tag.isascii() for tag in flat):
+        rows_of_tags = [
+            None if cell is None else [*map(composed_text, cell)] for cell in rows_of_tags
+        ]
     values = _tags_in_order(rows_of_tags) if classes is None else list(classes)
     if not values and not partial:
         raise DataError("no row of Y has a tag; give at least one")
-    number = {str(value): place for place, value in enumerate(values)}
+    number = {composed_text(str(value)): place for place, value in enumerate(values)}
     lengths = [0 if cell is None else len(cell) for cell in rows_of_tags]
     rows = np.repeat(np.arange(len(rows_of_tags)), lengths)
     labels = np.zeros(len(rows), np.int64)
-    flat = (tag for cell in rows_of_tags if cell is not None for tag in cell)
+    flat = [tag for cell in rows_of_tags if cell is not None for tag in cell]
     for entry, tag in enumerate(flat):
         place = number.get(str(tag))
         if place is None:

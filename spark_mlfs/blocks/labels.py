@@ -20,6 +20,7 @@ from ..errors import DataError, ParameterError, setting, worker_errors
 from ..frames.frame import LocalFrame, kinds_of
 from ..frames.names import picked
 from ..frames.schema import attribute_names
+from ..frames.tag_texts import composed_text
 from ..frames.vectors import vectors_and_sizes, within
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
@@ -49,7 +50,7 @@ class LabelSource:
     @cached_property
     def tags(self) -> pa.Array:
         """Return the tags that may occur as an Arrow array."""
-        return pa.array(self.names, pa.string())
+        return pa.array([*map(composed_text, self.names or ())], pa.string())
 
 
 def label_source(
@@ -129,13 +130,13 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
     if isinstance(frame, LocalFrame):
         by_batch = _of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())
         distinct = set(chain.from_iterable(by_batch))
-        vocabulary = sorted(distinct - {None})
+        vocabulary = sorted({*map(composed_text, distinct - {None})})
     else:
         labels = picked(frame, {"y": column})
         tags = labels.select(F.explode("y").alias("tag")).where("tag is not null")
         distinct_tags = tags.distinct().limit(MAX_TAGS + 1)
         with worker_errors():
-            vocabulary = sorted(row.tag for row in distinct_tags.collect())
+            vocabulary = sorted({composed_text(row.tag) for row in distinct_tags.collect()})
     if len(vocabulary) > MAX_TAGS:
         raise DataError(
             f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent "
@@ -251,6 +252,8 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
 
 def _tag_numbers(flat: pa.Array, rows: ndarray, source: LabelSource) -> tuple[ndarray, ndarray]:
     """Return (row, label) of tags; null tags are left out."""
+    if pc.all(pc.string_is_ascii(flat)).as_py() is False:
+        flat = pc.utf8_normalize(flat, form="NFC")
     vocabulary = source.tags.cast(flat.type)
     labels = pc.index_in(flat, value_set=vocabulary).fill_null(-1).to_numpy()
     known = labels >= 0

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import DataError, DataNotice, shown
+from ..frames.tag_texts import composed_text
 from ..kernels.matrix import Matrix
 from .block import Attributes, label_lists, wrong_entry
 from .grades import Grades
@@ -224,6 +225,8 @@ def classes_of(Y: Any) -> ndarray:
 def _classes(y: ndarray, classes: Sequence[Any] | None, partial: bool) -> Labelled:
     """Return each class of one class a row as a label."""
     y = of_one_type(y)
+    if y.dtype.kind in "UO" and not all(str(value).isascii() for value in y):
+        y = of_one_type(objects([*map(composed_text, y.tolist())]))
     missing = ""
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         missing = "NaN or inf"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import scipy.sparse as sp
 from numpy import ndarray
 
@@ -43,6 +44,60 @@ def kind_of(table: Any) -> str:
         raise DataError("a lazy frame of Polars has no rows yet; collect it: frame.collect()")
     is_table = package in ("pandas", "polars", "pyspark") and hasattr(table, "columns")
     return package if is_table else ""
+
+
+def as_table(values: Any) -> Any:
+    """Return rows as a frame: lazy ones of Polars collected, of Arrow, or what streams it, pandas'.
+
+    A single column of Arrow that is no number as it is; anything else, too."""
+    package = type(values).__module__.partition(".")[0]
+    if package == "polars" and hasattr(values, "collect"):
+        return values.collect()
+    streams = hasattr(values, "__arrow_c_stream__") and package not in ("pandas", "polars")
+    if not (streams or isinstance(values, pa.RecordBatch)) or package == "pyspark":
+        return values
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if hasattr(values, "read_all"):
+        table = values.read_all()
+    elif isinstance(values, pa.RecordBatch):
+        table = pa.Table.from_batches([values])
+    else:
+        table = pa.table(values)
+    kinds = [field.type for field in table.schema]
+    if len(kinds) == 1 and not (_is_number(kinds[0]) or pa.types.is_boolean(kinds[0])):
+        return table.column(0)
+    fields = [
+        field.with_type(pa.float64()) if pa.types.is_decimal(field.type) else field
+        for field in table.schema
+    ]
+    table = table.cast(pa.schema(fields))
+    nulls = any(column.null_count for column in table.columns)
+    mapper = _NULLABLE.get if nulls else None
+    return table.to_pandas(types_mapper=mapper, date_as_object=False)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+_NULLABLE = {pa.bool_(): pd.BooleanDtype()} | {
+    getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")()
+    for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+}
+
+
+def in_kind(result: pd.DataFrame, rows: Any) -> Any:
+    """Return a frame as one of the package that `rows` are of: Polars, Arrow, or else pandas."""
+    package = type(rows).__module__.partition(".")[0]
+    if package == "polars":
+        import polars
+
+        return polars.from_pandas(result)
+    arrow = hasattr(rows, "__arrow_c_stream__") or isinstance(rows, pa.RecordBatch)
+    if package == "pandas" or not arrow:
+        return result
+    return pa.Table.from_pandas(result, preserve_index=False).replace_schema_metadata(None)
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -353,10 +408,7 @@ def numbers_of_frame(
             columns.append(coded)
             continue
         title = f"column {column_name!r} of {name}"
-        dtype = X.dtypes.iloc[place] if kind == "pandas" else None
-        if dtype is not None and dtype.kind in "biuf" and column.dtype == object:  # nullable
-            numbers(cells.dropna().to_numpy(dtype.numpy_dtype), title)
-            column = cells.to_numpy(np.float64, na_value=np.nan)
+        column = _with_nan(cells, column, title)
         try:
             columns.append(numbers(column, title))
         except _NotNumbers as error:
@@ -373,6 +425,18 @@ def numbers_of_frame(
             "or drop them"
         )
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
+
+
+def _with_nan(cells: Any, column: ndarray, title: str) -> ndarray:
+    """Return a column of numbers of which some may be null, as its type holds them, with NaN."""
+    dtype = cells.dtype
+    nullable = getattr(dtype, "numpy_dtype", None)  # of pandas
+    if nullable is not None and nullable.kind in "biuf" and column.dtype != nullable:
+        numbers(cells.dropna().to_numpy(nullable), title)
+        return np.asarray(cells.to_numpy(np.float64, na_value=np.nan))
+    if column.dtype.kind == "f" and hasattr(dtype, "is_integer") and dtype.is_integer():  # Polars
+        numbers(cells.drop_nulls().to_numpy(), title)
+    return column
 
 
 def _first_ten(texts: Sequence[str]) -> str:

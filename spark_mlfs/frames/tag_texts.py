@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import unicodedata
 import warnings
 from typing import Any
 
@@ -192,3 +193,8 @@ def _literal(text: str) -> Any:
             return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise _not_read(text, "it is neither JSON nor Python") from None
+
+
+def composed_text(tag: Any) -> Any:
+    """Return a tag that is a text in Unicode's composed form, others as they are."""
+    return unicodedata.normalize("NFC", tag) if isinstance(tag, str) else tag

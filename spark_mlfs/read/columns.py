@@ -14,7 +14,7 @@ from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
 from .csv_files import narrowed
 from .fields import with_fields
-from .label_cells import truth_there
+from .label_cells import composed_there, truth_there
 from .layout import (
     DAY,
     NUMBER,
@@ -307,7 +307,10 @@ def labels_of(source: DataFrame, p: Mapping[str, Any], called: str) -> tuple[Dat
 
         frame: Any = labels_here(source, y, called)
     else:
-        frame = source.withColumn(called, Expressions(y).column)
+        column = Expressions(y).column
+        if y.form == "asis" and not y.kind and y.tags is None:
+            column = composed_there(column)
+        frame = source.withColumn(called, column)
     return (with_names(frame, called, y.names) if y.names else frame), called
 
 

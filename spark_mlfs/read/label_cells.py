@@ -139,6 +139,17 @@ def composed(lists: pa.ListArray) -> pa.ListArray:
     )
 
 
+def composed_there(column: Column) -> Column:
+    """Return the same of a column of tags of Spark's."""
+
+    @F.pandas_udf("array<string>")  # type: ignore[attr-defined, untyped-decorator]
+    def tags(cells: pd.Series) -> pd.Series:
+        lists = composed(pa.array(cells, pa.list_(pa.string()), from_pandas=True))
+        return pd.Series(lists.to_pylist(), dtype=object)
+
+    return tags(column)
+
+
 # ---- words for 0 and 1 ----
 
 Truth = Mapping[str, float]  # what each text of a column stands for: 0, 1, or NaN

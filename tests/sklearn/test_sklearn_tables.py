@@ -52,6 +52,9 @@ def test_a_table_is_a_table_whatever_holds_it():
                   pd.DataFrame(X, columns=NAMES).astype("Float64"),
                   pd.DataFrame(X).astype(pd.SparseDtype(float, 0))):  # fmt: skip
         got = spark_mlfs.rank(table, Y, "mim", 5)
+        if isinstance(table, polars.DataFrame):
+            assert isinstance(got, polars.DataFrame)
+            got = got.to_pandas()
         assert (
             got["index"].tolist() == want["index"].tolist()
             and got["score"].tolist() == want["score"].tolist()
@@ -271,12 +274,6 @@ CASES = {
         Y,
         "alone: 'b' (2 numbers a row); encode them, or drop them",
     ),
-    "lazy": (
-        polars.DataFrame(X, schema=NAMES).lazy(),
-        Y,
-        "a lazy frame of Polars has no rows yet; collect it",
-    ),
-    "lazy labels": (X, polars.DataFrame(Y, schema=TAGS).lazy(), "a lazy frame"),
     "truth values as tags": (
         X,
         [[True, False], [True]] * 100,
@@ -354,6 +351,14 @@ def test_what_cannot_be_used_is_one_line(case):
     with pytest.raises(DataError) as error:
         spark_mlfs.rank(x, y)
     assert what in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("lazy", ["X", "Y"])
+def test_estimators_refuse_lazy_frames(lazy):
+    tables = {"X": polars.DataFrame(X, schema=NAMES), "Y": polars.DataFrame(Y, schema=TAGS)}
+    tables[lazy] = tables[lazy].lazy()
+    with pytest.raises(DataError, match="a lazy frame of Polars has no rows yet; collect it"):
+        spark_mlfs.sklearn.MIMSelector().fit(tables["X"], tables["Y"])
 
 
 @pytest.mark.parametrize(
