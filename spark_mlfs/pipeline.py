@@ -171,16 +171,20 @@ class Result:
 
     @property
     def num_affordable(self) -> int | None:
-        """How many of the best features the budget pays; None where features cost nothing."""
+        """How many of the best features the budget pays, or are worth keeping; None: any number."""
         path = self.scores.budget_path or self.scores.path
         resolved = self.request.resolved
-        if path is None or resolved is None or resolved.costs is None:
-            return None
-        picked = self.profile.varying[path.picks].tolist()
-        affordable = {*resolved.include, *picked}
-        for feature in picked:
-            affordable.update(resolved.owner.get(feature, ()))  # a group is bought whole
-        return len(affordable)
+        included = set() if resolved is None else {*resolved.include}
+        counts = []
+        if self.scores.worth is not None:
+            counts.append(len(included.union(self.profile.varying[self.scores.worth].tolist())))
+        if path is not None and resolved is not None and resolved.costs is not None:
+            picked = self.profile.varying[path.picks].tolist()
+            affordable = included.union(picked)
+            for feature in picked:
+                affordable.update(resolved.owner.get(feature, ()))  # a group is bought whole
+            counts.append(len(affordable))
+        return min(counts, default=None)
 
 
 @dataclass(frozen=True)

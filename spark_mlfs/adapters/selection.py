@@ -77,8 +77,8 @@ def facts_of(result: Result) -> dict[str, Any]:
         }
     if result.request.resolved is not None:
         facts["constraints"] = result.request.resolved.named(result.feature_names)
-        if result.num_affordable is not None:
-            facts["constraints"]["paid"] = result.num_affordable
+    if result.num_affordable is not None:
+        facts.setdefault("constraints", {})["paid"] = result.num_affordable
     return facts
 
 

@@ -2,7 +2,11 @@
 
 Equal width: code = min(b - 1, floor((x - min) * b / (max - min))), in this order of operations.
 Quantile: the number of distinct inner quantiles (linear interpolation) below x. A feature that
-holds only 0 and 1 keeps its two values. Constant features leave."""
+holds only 0 and 1 keeps its two values. Constant features leave.
+
+A binning "by occurrence" (`OCCURRENCE` behind its name) takes number columns by their values first:
+one in which 0 stands in more than half of the rows, and one of two values, has two codes, of which
+1 is not 0, or the larger value."""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ from .codec import Buffer, State, decode, encode
 from .profile import Profile
 
 SPARSE_DENSITY = 0.15  # below this share of non-zeros the sparse kernel is the cheaper one
+OCCURRENCE = "+occurrence"
+BINNED, NOT_ZERO, LARGER = range(3)  # rules by which a column's values become codes
 CODED_AT_ONCE = 1 << 14  # stored values, whose temporaries stay in the cache
 
 
@@ -40,6 +46,7 @@ class Coding:
     # (v,) codes of a category, whose values they are; 0 of a number
     categories: ndarray | None = None
     clipped: bool = False  # whether values may be outside the range: they go into the end bins
+    rules: ndarray | None = None  # (v,) of a binning by occurrence; None: `BINNED` all
 
     @cached_property
     def zero(self) -> ndarray:
@@ -58,9 +65,16 @@ class Coding:
 
         Those of a category, 2 for a binary one, else num_bins."""
         bins = np.where(self.binary, 2, self.num_bins)
+        if self.rules is not None:
+            bins = np.where(self.rules != BINNED, 2, bins)
         if self.categories is None:
             return bins
         return np.where(self.categories > 0, self.categories, bins)
+
+    @cached_property
+    def occurs(self) -> ndarray:
+        """Return (v,) whether a feature has two codes, of which 0 is that of value 0."""
+        return (self.bins == 2) & (self.zero == 0)
 
     @property
     def width(self) -> int:
@@ -92,10 +106,16 @@ class Coding:
         """Return (v,) uint8 the highest code of each feature."""
         return (self.bins - 1).astype(np.uint8)
 
+    @cached_property
+    def _all_by_occurrence(self) -> bool:
+        return self.rules is not None and bool((self.rules == NOT_ZERO).all())
+
     def column_codes(self, values: ndarray, columns: ndarray | slice) -> ndarray:
         """Return the codes, as uint8, of training values.
 
         Their last axis (or every entry) belongs to `columns` of the varying features."""
+        if self._all_by_occurrence:
+            return np.asarray(values != 0, np.uint8)
         if self.edges is None:
             if self.clipped:
                 values = np.clip(values, self.low[columns], self.high[columns])
@@ -111,6 +131,10 @@ class Coding:
             binary = self.binary[columns]
             if binary.any():
                 codes = np.where(binary, values != 0, codes).astype(np.uint8)
+        if self.rules is not None:
+            rule = self.rules[columns]
+            is_one = np.where(rule == LARGER, values == self.high[columns], values != 0)
+            codes = np.where(rule == BINNED, codes, is_one).astype(np.uint8)
         if self.categories is not None:
             codes = np.where(self.categories[columns] > 0, values, codes).astype(np.uint8)
         # the maximum belongs to the last bin, and 1 of a binary feature is code 1
@@ -133,6 +157,12 @@ def plan_coding(
     if profile.categories.any():
         categories = profile.categories[v]
         low = np.where(categories > 0, 0, low)  # value 0 of a category is its code 0
+    rules = None
+    if binning.endswith(OCCURRENCE):
+        rules = rules_of(profile)[v]
+        if not (rules[~profile.binary[v]] != BINNED).any():  # the codes are those without rules
+            binning = binning.removesuffix(OCCURRENCE)
+            rules = None
     return Coding(
         num_bins,
         binning,
@@ -143,7 +173,18 @@ def plan_coding(
         edges,
         sparse,
         categories,
+        rules=rules,
     )
+
+
+def rules_of(profile: Profile) -> ndarray:
+    """Return (d,) the rule of each column in a binning by occurrence."""
+    mostly_zero = 2 * (profile.total - profile.filled) > profile.total
+    not_zero = mostly_zero | (profile.two_valued & (profile.low == 0))
+    rules = np.where(not_zero, NOT_ZERO, np.where(profile.two_valued, LARGER, BINNED))
+    if profile.categories.any():
+        rules = np.where(profile.categories > 0, BINNED, rules)
+    return rules
 
 
 def inner_edges(quantiles: ndarray) -> ndarray:

@@ -57,6 +57,11 @@ def _first_problem(*problems: Any) -> Any:
     return min((p for p in problems if p), key=lambda p: p[1], default=None)
 
 
+def _if_both(of_both: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the rule of a fact that older states do not tell of their rows: it is empty then."""
+    return lambda a, b: of_both(a, b) if len(a) and len(b) else a[:0]
+
+
 SUM = MergeRule(add)
 LARGEST = MergeRule(max)
 SUMS = MergeRule(add, none=0)  # by label
@@ -89,6 +94,10 @@ class Profile:
     zero times (unknown) labels, `unlabelled_stored` of the former in rows with a null label cell. A
     dense block counts as full. `declared_num_labels` each row tells of, 0 if none. `labelsets`
     distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
+
+    `filled` (d,) are the rows in which a feature is not 0, exactly, by weight; `two_valued` (d,)
+    whether it has no other values than `low` and `high`; `label_pairs` (q,) Σ over the rows with a
+    label of features that are not zero, at most.
 
     `categories` (d,) codes of features that are categories, 0 of numbers; empty where there are
     none. `left_out`: the constant labels that are none of the q (`of_varying_labels`), by their
@@ -144,6 +153,9 @@ class Profile:
     categories: ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
     variety: ndarray = _fact(MergeRule(_bits_of_both), np.uint16)
     left_out: ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
+    filled: ndarray = _fact(MergeRule(_if_both(add), in_units=True), np.int64)
+    two_valued: ndarray = _fact(MergeRule(_if_both(np.logical_and)), bool)
+    label_pairs: ndarray = _fact(SUMS, np.int64)
 
     @cached_property
     def varying(self) -> ndarray:
@@ -327,6 +339,10 @@ class Profile:
             for name, rule in RULES.items()
         }
         merged = Profile(**facts)
+        for side in (left, right):  # a value of one side may be a third one
+            for ends in (side.low, side.high):
+                if len(merged.two_valued):
+                    merged.two_valued &= (ends == merged.low) | (ends == merged.high)
         small, large = sorted((self.declared_num_labels, other.declared_num_labels))
         if small and small != large:
             message = f"some rows have {small} labels, others {large}; give all rows one length"
@@ -369,7 +385,7 @@ class Profile:
             if rule.in_units:
                 value = getattr(self, name) << shift
                 if rule.none is None:
-                    value = min(value, MOST)
+                    value = np.minimum(value, MOST) if name == "filled" else min(value, MOST)
                 setattr(self, name, value)
 
     def with_labels(self, q: int) -> None:
@@ -407,7 +423,7 @@ RULES: dict[str, MergeRule] = {fact.name: fact.metadata["rule"] for fact in fiel
 Ranges = tuple[dict[str, Any], ndarray]
 
 
-def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
+def _ranges_of_sparse(x: sp.csr_matrix, mass: ndarray | None) -> Ranges:
     n, d = x.shape
     in_row = np.diff(x.indptr).astype(np.int64)
     small = x.dtype == np.uint8 and x.nnz > 0
@@ -419,12 +435,15 @@ def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
             "binary": np.ones(d, bool),
             "nonzero": x.nnz,
             "stored": counts,
+            "filled": counts if mass is None else _entries_of(x, mass),
+            "two_valued": np.ones(d, bool),
         }
         return facts, in_row
     columns = x.tocsc()
     low = np.zeros(d)
     high = np.zeros(d)
     binary = np.ones(d, bool)
+    two_valued = np.ones(d, bool)
     counts = np.diff(columns.indptr)
     filled = np.flatnonzero(counts)
     if len(filled):
@@ -433,6 +452,10 @@ def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
         high[filled] = np.maximum.reduceat(columns.data, starts)
         is_binary = (columns.data == 1) | (columns.data == 0)
         binary[filled] = np.logical_and.reduceat(is_binary, starts)
+        two_valued = low == high  # of what is stored; some others have no more values in all
+        for column in np.flatnonzero(~two_valued & ((counts == n) | (low == 0) | (high == 0))):
+            stored = columns.data[columns.indptr[column] : columns.indptr[column + 1]]
+            two_valued[column] = _has_ends_alone(stored, low[column], high[column])
         partial = filled[counts[filled] < n]  # the zeros that are not stored count too
         low[partial] = np.minimum(low[partial], 0)
         high[partial] = np.maximum(high[partial], 0)
@@ -442,11 +465,23 @@ def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
         "binary": binary,
         "nonzero": int(np.count_nonzero(x.data)),
         "stored": counts.astype(np.int64),
+        "filled": _entries_of(x, mass),
+        "two_valued": two_valued,
     }
     return facts, in_row
 
 
-def _ranges_of_dense(x: ndarray) -> Ranges:
+def _entries_of(x: sp.csr_matrix, mass: ndarray | None) -> ndarray:
+    """Return (d,) int64 the rows in which a feature is not 0, or what they weigh."""
+    nonzero = x.data != 0
+    if mass is None:
+        weights = None if nonzero.all() else nonzero
+    else:
+        weights = np.repeat(mass, np.diff(x.indptr)) * nonzero  # whole, together below 2⁵³
+    return np.bincount(x.indices, weights, minlength=x.shape[1]).astype(np.int64)
+
+
+def _ranges_of_dense(x: ndarray, mass: ndarray | None) -> Ranges:
     n, d = x.shape
     low = x.min(axis=0).astype(float)
     high = x.max(axis=0).astype(float)
@@ -461,8 +496,9 @@ def _ranges_of_dense(x: ndarray) -> Ranges:
             del part
     filled = x != 0
     nonzero = int(np.count_nonzero(filled))  # of numbers it takes thrice as long
+    in_column = _column_sums(filled)
     if nonzero < THIN * x.size:
-        stored = filled.sum(axis=0)
+        stored = in_column
         in_row = filled.sum(axis=1)
     else:  # counted exactly only where it can matter: dense rows are counted in full tables
         stored = np.full(d, n, np.int64)
@@ -473,13 +509,62 @@ def _ranges_of_dense(x: ndarray) -> Ranges:
         "binary": binary,
         "nonzero": nonzero,
         "stored": stored,
+        "filled": in_column if mass is None else _column_sums(filled, mass),
+        "two_valued": _two_valued(x, low, high, binary),
     }
     return facts, in_row
 
 
+def _column_sums(filled: ndarray, mass: ndarray | None = None) -> ndarray:
+    """Return (d,) int64 how many rows of each column are filled, or what they weigh."""
+    n, d = filled.shape
+    if mass is not None:
+        return np.array([mass[filled[:, j]].sum() for j in range(d)], np.int64)
+    whole = n - n % 255  # of so many rows a sum fits a byte, which is quick
+    runs = filled[:whole].view(np.uint8).reshape(-1, 255, d)
+    sums = runs.sum(axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
+    return np.asarray(sums + filled[whole:].sum(axis=0))
+
+
+def _two_valued(
+    x: ndarray,
+    low: ndarray,
+    high: ndarray,
+    binary: ndarray,
+) -> ndarray:
+    """Return (d,) whether a column has no other values than its lowest and its highest.
+
+    Of `binary` ones this is known."""
+    out = binary.copy()
+    first = x[:64]  # most columns have a third value there
+    for column in np.flatnonzero(((first == low) | (first == high)).all(axis=0) & ~binary):
+        out[column] = _has_ends_alone(x[:, column], low[column], high[column])
+    return out
+
+
+def _has_ends_alone(values: ndarray, low: float, high: float) -> bool:
+    return bool(((values == low) | (values == high)).all())
+
+
+def _mass_of(block: Block) -> tuple[ndarray | None, int]:
+    """Return (n,) the rows' weights in whole units of 2^exponent, and it.
+
+    None where there are no weights; 0 of all where they are too large together."""
+    if block.weights is None:
+        return None, 0
+    exponent = exponent_of(block.weights)
+    with np.errstate(over="ignore"):
+        total = np.ldexp(block.weights, -exponent).sum()
+    if total >= MOST:
+        return np.zeros(block.n, np.int64), exponent
+    return in_units(block.weights, exponent), exponent
+
+
 def profile_block(block: Block, width: int) -> Profile:
     """Return the profile of one block whose rows declare `width` labels (0: none)."""
-    features, in_row = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
+    mass, exponent = _mass_of(block)
+    ranges_of = _ranges_of_sparse if block.sparse else _ranges_of_dense
+    features, in_row = ranges_of(block.x, mass)
     labels = np.diff(block.label_indptr)
     unlabelled = block.unlabelled_rows()
     rows_of_unknown, unknown = block.unknown_entries()
@@ -506,6 +591,7 @@ def profile_block(block: Block, width: int) -> Profile:
         feature_label_pairs=int(in_row @ labels),
         feature_unknown_pairs=int(in_row @ unknown_labels),
         unlabelled_stored=int(in_row[unlabelled].sum()),
+        label_pairs=by_label(block.label_indices, in_row[block.label_rows()]),
         declared_num_labels=width,
         **features,
     )
@@ -519,14 +605,11 @@ def profile_block(block: Block, width: int) -> Profile:
         np.minimum.at(profile.grade_low, label, units)
         np.maximum.at(profile.grade_high, label, units)
     if block.weights is not None:
-        exponent = exponent_of(block.weights)
+        assert mass is not None
         profile.weight_exponent = exponent
         with np.errstate(over="ignore"):
             profile.weight = int(min(np.ldexp(block.weights, -exponent).sum(), MOST))
-        if profile.weight < MOST:
-            mass = in_units(block.weights, exponent)
-        else:
-            mass = np.zeros(block.n, np.int64)
+        if profile.weight >= MOST:
             profile.problem = (TOO_FAR.format(2.0**exponent), [], None)
         profile.heaviest = int(mass.max(initial=0))
         of_entries = mass[block.label_rows()]

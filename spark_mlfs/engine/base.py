@@ -451,7 +451,7 @@ class Engine(Releasable):
         key = (num_bins, binning)
         if key not in self._codings:
             edges = None
-            if binning == "quantile":
+            if binning.startswith("quantile"):
                 self.refuse_weights("binning='quantile'")
                 shares = np.arange(1, num_bins) / num_bins
                 edges = inner_edges(self.quantiles(shares))

@@ -240,7 +240,7 @@ class LocalEngine(Engine):
             statistic.reduce_shard(state, int(first), int(last), self.profile)
             for (first, last), state in zip(itertools.pairwise(edges), shards, strict=True)
         ]
-        return np.concatenate(parts, axis=1)
+        return statistic.gather(parts)
 
     def quantiles(self, shares: ndarray) -> ndarray:
         return exact_quantiles(self.rows.x, self.profile.varying, shares)

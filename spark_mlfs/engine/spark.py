@@ -253,8 +253,8 @@ class SparkEngine(Engine):
         for row in self._collect(rows, shuffled):
             numbers[row.statistic][row.piece] = decode(bytes(row.state))["numbers"]
         return [
-            np.concatenate([ranges[piece] for piece in sorted(ranges)], axis=1)
-            for ranges in numbers
+            statistic.gather([ranges[piece] for piece in sorted(ranges)])
+            for statistic, ranges in zip(statistics, numbers, strict=True)
         ]
 
     def _collect(self, frame: DataFrame, shuffled: bool) -> list[Row]:

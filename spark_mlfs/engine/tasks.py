@@ -199,6 +199,8 @@ def reduce_shards(
             parts.append(part)
 
         def reduced() -> Iterator[tuple[int, int, State]]:
+            gathered: dict[int, ndarray] = {}  # of statistics that are not cut by features
+            first_piece: dict[int, int] = {}
             for index, piece in sorted(merged):
                 statistic = statistics[index]
                 parts = merged.pop((index, piece))
@@ -208,7 +210,14 @@ def reduce_shards(
                 first = int(edges[index][piece])
                 last = int(edges[index][piece + 1])
                 numbers = statistic.reduce_shard(state, first, last, profile)
-                yield index, piece, {"numbers": numbers}
+                if statistic.by_features:
+                    yield index, piece, {"numbers": numbers}
+                else:
+                    before = [gathered[index]] if index in gathered else []
+                    gathered[index] = statistic.gather([*before, numbers])
+                    first_piece.setdefault(index, piece)
+            for index, numbers in gathered.items():
+                yield index, first_piece[index], {"numbers": numbers}
 
         yield from _state_rows(reduced())
 

@@ -15,6 +15,7 @@ METHODS: Registry[Method] = Registry(
         "jmi": "jmi.JMI",
         "cmi": "cmi.CMI",
         "chi2": "chi2.Chi2",
+        "quota": "quota.Quota",
         "ppt-cmi": "ppt_cmi.PPTCMI",
         "pmu": "pmu.PMU",
         "d2f": "d2f.D2F",

@@ -29,6 +29,8 @@ HELD_OUT = ("cumulative_gain", "standard_error")
 # the same of picks made without the rows, where as few as enough are kept
 NESTED = ("nested_gain", "nested_error")
 PENALTIES = "penalties"  # beside a method's parameters: (d,) factors of each feature's penalty
+# beside a method's parameters: how many places of each label count, None: all
+PLACES = "places"
 ENOUGH = "enough"  # beside a method's parameters: whether as few features are kept as are enough
 
 
@@ -43,7 +45,8 @@ class Scores:
     min(0, the smallest other). `budget_path`: what was bought by a method without picks where
     features have costs. `joint`: by name, what groups score together. `columns` of the ranking by
     name, (v,), NaN where they say nothing. `remarks`: what a reader must know, a sentence each;
-    `stretched` features."""
+    `stretched` features. `order` (v,) of the features, best first, where it is finer than that of
+    the values. `worth` (v,) whether features may be kept, None: all."""
 
     values: ndarray
     path: Path | None = None
@@ -56,6 +59,8 @@ class Scores:
     columns: dict[str, ndarray] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     stretched: Stretched = field(default_factory=Stretched)
+    order: ndarray | None = None
+    worth: ndarray | None = None
 
     @property
     def summary_details(self) -> dict[str, Any]:
@@ -138,6 +143,8 @@ class Method(Entry):
     penalised: ClassVar[bool] = False
     # its scores have the columns `HELD_OUT`: how many features are enough follows from them
     tells_enough: ClassVar[bool] = False
+    # labels choose the features: places beyond the number of features do not count
+    by_places: ClassVar[bool] = False
     # trained by random draws: one seed gives one answer, but columns in another order another
     stochastic: ClassVar[bool] = False
 
@@ -158,6 +165,10 @@ class Method(Entry):
         return bool(self.statistics) and all(
             kind.layout in ("coded", "cells") for kind in self.statistics
         )
+
+    def bounds_itself(self, p: Values) -> bool:
+        """Return whether the scores say how many features are `worth` keeping at most."""
+        return False
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         """Return the statistics of `score` that are known beforehand.

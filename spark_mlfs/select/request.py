@@ -16,7 +16,7 @@ from .. import params
 from ..blocks.profile import Profile
 from ..errors import ParameterError, setting
 from ..methods import METHODS
-from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, Method, Scores
+from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, PLACES, Method, Scores
 from ..methods.label_settings import by_place
 from ..solvers import forward
 from ..solvers.ties import complete
@@ -248,11 +248,23 @@ class Request:
         With the penalties of features, where it has such and they are not all 1, and with whether
         as few features are kept as are enough."""
         added: dict[str, Any] = {ENOUGH: True} if self.auto else {}
+        if self.implementation.by_places:
+            added[PLACES] = self._places
         if self.resolved is not None and self.implementation.penalised:
             shrinkage = self.resolved.shrinkage
             if shrinkage is not None:
                 added[PENALTIES] = shrinkage
         return {**self.parameters, **added} if added else self.parameters
+
+    @property
+    def _places(self) -> int | None:
+        """How many places in the order of a label count: with all, the first of the ranking alone
+        are what the number of features needs."""
+        resolved = self.resolved
+        bought = resolved is not None and (resolved.groups or resolved.costs is not None)
+        if self.rules or bought or self.most is None:
+            return None
+        return self.most + (0 if resolved is None else len(resolved.include))
 
     @property
     def takes_codes(self) -> bool:
@@ -303,7 +315,9 @@ class Request:
         extras = self.extras
         if rule is not None:
             extras = tuple(rule if isinstance(extra, Rule) else extra for extra in extras)
-        count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
+        bounded = resolved is not None and resolved.budget is not None
+        bounded = bounded or self.implementation.bounds_itself(self.parameters)
+        count = self.cut.keep(width, bounded)
         return dataclasses.replace(
             self,
             count=count,
@@ -445,6 +459,7 @@ def full_ranking(
         profile.d,
         picks,
         scores.constant,
+        scores.order,
     )
     if filtered is not None:
         back = filtered[~np.isin(filtered, profile.varying)]

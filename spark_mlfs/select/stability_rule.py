@@ -122,6 +122,7 @@ def _choose_by_rows(
                 count,
                 picks,
                 scores.constant,
+                scores.order,
             )
 
 
@@ -156,18 +157,20 @@ def _best(
     count: int,
     picks: list[int] | None = None,
     constant: Any = None,
+    order: ndarray | None = None,
 ) -> ndarray:
     """Return a (d,) mask of the `count` best of the varying features.
 
     Where no score is negative, a feature of score 0 is not chosen."""
-    order, _ = complete(
+    ranking, _ = complete(
         values,
         varying,
         d,
         picks,
         constant,
+        order,
     )
-    best = order[: min(count, len(varying))]
+    best = ranking[: min(count, len(varying))]
     if picks is None and values.min(initial=0.0) >= 0:
         best = best[np.isin(best, varying[values > 0])]
     out = np.zeros(d, bool)

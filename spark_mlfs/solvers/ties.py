@@ -46,19 +46,20 @@ def complete(
     width: int,
     picks: list[int] | None = None,
     constant: ndarray | None = None,
+    order: ndarray | None = None,
 ) -> tuple[ndarray, ndarray]:
     """Return (order, values) over all `width` features from the values of the varying ones.
 
-    Greedy `picks` (positions among the varying) come first, the others by value. Constant features,
-    and those at the positions `constant`, which do not vary over the rows in use, get min(0, the
-    smallest other score) and rank last, by index."""
+    Greedy `picks` (positions among the varying) come first, the others by value, or as their
+    `order` has them. Constant features, and those at the positions `constant`, which do not vary
+    over the rows in use, get min(0, the smallest other score) and rank last, by index."""
     if constant is not None and len(constant):
         in_use = np.setdiff1d(np.arange(len(values)), constant, assume_unique=True)
         if picks is not None:
             picks = [int(i) for i in np.searchsorted(in_use, picks)]
         values = values[in_use]
         varying = varying[in_use]
-    order = by_score(values)
+    order = by_score(values) if order is None else order
     if picks is not None:
         is_unpicked = np.ones(len(values), bool)
         is_unpicked[picks] = False

@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from ..blocks.block import Block
 from ..blocks.codec import State, binary_array, encode, encoded_cells
-from ..blocks.coding import SPARSE_DENSITY, Coding
+from ..blocks.coding import NOT_ZERO, OCCURRENCE, SPARSE_DENSITY, Coding, rules_of
 from ..blocks.dataset import Dataset
 from ..blocks.identity import feature_hashes
 from ..blocks.profile import RULES, Profile
@@ -41,6 +41,8 @@ ABSENT_FEATURE = {
     "binary": True,
     "stored": 0,
     "variety": 0,
+    "filled": 0,
+    "two_valued": True,
 }  # facts of one that is 0
 
 
@@ -49,7 +51,8 @@ class Basis:
     """What makes sums comparable: names, codes, grids and options of the first rows.
 
     `features`, `labels` by name; of each feature `low`, `high` (d,) edges, `binary` whether it has
-    two codes, and the `centre` and the `reach` of its grid; inner quantiles (d, b − 1) as `edges`
+    two codes, and the `centre` and the `reach` of its grid; its rule in a binning by occurrence as
+    `rules`, where there is one; inner quantiles (d, b − 1) as `edges`
     by the number of bins; whether features are `sparse` (0 where rows do not name them) and `thin`
     (counted by what is not 0); `options` of the collection, by name."""
 
@@ -64,13 +67,19 @@ class Basis:
     thin: bool
     options: dict[str, Any] = field(default_factory=dict)
     edges: dict[int, ndarray] = field(default_factory=dict)
+    rules: ndarray | None = None
     _slots: dict[tuple[str, int], ndarray] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
     @staticmethod
-    def of(rows: Dataset, options: dict[str, Any], edges: dict[int, ndarray]) -> Basis:
-        """Return the basis of the first rows."""
+    def of(
+        rows: Dataset,
+        options: dict[str, Any],
+        edges: dict[int, ndarray],
+        by_occurrence: bool = False,
+    ) -> Basis:
+        """Return the basis of the first rows, with rules `by_occurrence` or without."""
         profile = rows.profile
         if profile.exponent_shift() is not None:
             raise DataError(
@@ -90,6 +99,7 @@ class Basis:
         features = list(rows.feature_names)
         labels = list(rows.label_names)
         arrays = (low, high, binary, centre, reach)
+        rules = np.where(constant, NOT_ZERO, rules_of(profile)) if by_occurrence else None
         return Basis(
             features,
             labels,
@@ -98,11 +108,14 @@ class Basis:
             thin,
             options,
             edges,
+            rules,
         )
 
     def arrays(self) -> State:
         """Return what is known of each feature, by name."""
         arrays = {name: getattr(self, name) for name in FEATURE_ARRAYS}
+        if self.rules is not None:
+            arrays["rules"] = self.rules
         return arrays | {f"edges {bins}": edges for bins, edges in self.edges.items()}
 
     @cached_property
@@ -172,7 +185,15 @@ class Basis:
     def coding(self, features: ndarray, num_bins: int, binning: str) -> Coding:
         """Return the codes of features by position; new features follow those of the basis."""
         edges = None
-        if binning == "quantile":
+        rules = None
+        if binning.endswith(OCCURRENCE):
+            if self.rules is None:
+                raise ParameterError(
+                    "states have no rules by which quota takes columns: collect the first one with "
+                    "--for quota"
+                )
+            rules = _of_features(features, self.rules, new=NOT_ZERO)
+        if binning.startswith("quantile"):
             if num_bins not in self.edges:
                 raise ParameterError(
                     f"states have no edges of {num_bins} quantile bins: collect the first one with "
@@ -192,7 +213,22 @@ class Basis:
             edges,
             self.thin,
             clipped=True,
+            rules=rules,
         )
+
+    def check_rules(self, profile: Profile, names: Sequence[str]) -> None:
+        """Raise `DataError` for the first feature that quota would take in another way by now."""
+        if self.rules is None:
+            return
+        features = profile.varying
+        first_rules = _of_features(features, self.rules, new=NOT_ZERO)
+        changed = features[rules_of(profile)[features] != first_rules]
+        if len(changed):
+            raise DataError(
+                f"feature {names[changed[0]]!r} is no longer of the kind that it was in the first "
+                "state (0 in more than half of the rows, two values, or others), by which quota "
+                "takes it: collect a new first state, or exclude it"
+            )
 
     def grid(self, profile: Profile) -> Profile:
         """Return a profile with the ends of the grids in the place of the features' own.

@@ -15,6 +15,7 @@ from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
 from ..blocks.arrays import pack_arrays
 from ..blocks.codec import State
+from ..blocks.coding import OCCURRENCE
 from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
@@ -168,7 +169,9 @@ def collected(
     if any(name_of(kind) in ("groups", "folds") for kind in kinds):
         options["row ids"] = rows.profile.named_ids
     if like is None:
-        basis = Basis.of(rows, options, quantile_edges(rows, kinds, budgets))
+        edges = quantile_edges(rows, kinds, budgets)
+        by_occurrence = any(kind.endswith(OCCURRENCE) for kind in kinds)
+        basis = Basis.of(rows, options, edges, by_occurrence)
     else:
         basis = like.basis
         _check_like(basis, options, kinds)
@@ -319,7 +322,11 @@ def _check_like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) 
                 f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike"
             )
     for kind in kinds:
-        if not kind.endswith(" quantile"):
+        if kind.endswith(OCCURRENCE) and basis.rules is None:
+            raise ParameterError(
+                "the first state was not collected for quota: collect it for that, too"
+            )
+        if " quantile" not in kind:
             continue
         bins, binning = bins_of(kind)
         if bins not in basis.edges:
@@ -471,7 +478,7 @@ def _engine_of(
 
 def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dict[int, np.ndarray]:
     """Return inner quantiles of all features, (d, b − 1), by the numbers of bins of the `kinds`."""
-    num_bins = {bins_of(kind)[0] for kind in kinds if kind.endswith(" quantile")}
+    num_bins = {bins_of(kind)[0] for kind in kinds if " quantile" in kind}
     if not num_bins:
         return {}
     profile = rows.profile

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..blocks.codec import State
-from ..blocks.coding import Coding
+from ..blocks.coding import OCCURRENCE, Coding
 from ..blocks.dataset import Dataset
 from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
@@ -88,6 +88,8 @@ class StateEngine(Engine):
     def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
         key = num_bins, binning
         if key not in self._codings:
+            if binning.endswith(OCCURRENCE):
+                self._states.basis.check_rules(self.profile, self._states.features)
             self._codings[key] = self._states.basis.coding(self.profile.varying, *key)
         return self._codings[key]
 
@@ -98,7 +100,10 @@ class StateEngine(Engine):
         if isinstance(statistic, FeatureShardedStatistic):
             if not isinstance(statistic, FeatureNumbers):
                 self._over_rows()
-            return self._numbers(statistic)
+            if statistic.by_features:
+                return self._numbers(statistic)
+            whole = [self._shard(part, 0, self.num_features) for part in statistic.parts]
+            return statistic.reduced(whole)
         if type(statistic) is KnownRows:
             return self._states.known()
         if type(statistic) in (TwoWay, GroupMoments):

@@ -271,6 +271,8 @@ def _read_basis(path: str, manifest: Manifest) -> Basis:
     labels = pq.read_table(opened(path, "labels.parquet", manifest))["name"].to_pylist()
     facts = {name: table[name].to_numpy() for name in FEATURE_ARRAYS}
     facts |= {name: manifest[name] for name in ("sparse", "thin", "options")}
+    if "rules" in table.column_names:
+        facts["rules"] = table["rules"].to_numpy()
     edges = {}
     for name in table.column_names:
         if name.startswith("edges "):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import params as spec
+from ..blocks.coding import OCCURRENCE
 from ..errors import ParameterError, setting, shown
 from ..extract import EXTRACTORS
 from ..methods import METHODS
@@ -18,7 +19,7 @@ from .kinds import PAIR_KINDS, bins_of, describe_kind, describe_kinds, name_of
 
 EXTRACTING = ("mddm", "mlsi")  # which rank the features by the rows of their projections
 ADDITIVE = (
-    *("mim", "chi2", "enm", "gmm", "igmf", "fisher", "f-statistic", "spec"),
+    *("mim", "quota", "chi2", "enm", "gmm", "igmf", "fisher", "f-statistic", "spec"),
     *("ridge", "lasso", "elastic-net", "csfs", "mssl", "omfs", "fastcan", "forward"),
     *EXTRACTING,
 )
@@ -132,8 +133,9 @@ def _kinds_of_sums(name: str, checked: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the kinds that a method of `ADDITIVE` takes."""
     by_labelset = name == "igmf" or checked.get("label_coding") == "lp"
     if "num_bins" in checked:
+        by_values = OCCURRENCE if name == "quota" else ""
         counts = "labelset counts" if by_labelset else "counts"
-        return (f"{counts} {checked['num_bins']} {checked['binning']}",)
+        return (f"{counts} {checked['num_bins']} {checked['binning']}{by_values}",)
     if name == "spec" or by_labelset:
         return ("labelset sums",)
     if name in ("fisher", "f-statistic"):
@@ -209,6 +211,7 @@ def _collect_command(need: Need, chosen: Mapping[str, Any]) -> str:
     coded = [kind for kind in need.kinds if "counts" in kind or kind in paired]
     if coded:
         num_bins, binning = bins_of(coded[0])
+        binning = binning.removesuffix(OCCURRENCE)
         flags += [f"--set num_bins={num_bins}", f"--set binning={binning}"]
     flags += [f"--set {name}={value}" for name, value in chosen.items()]
     if paired:

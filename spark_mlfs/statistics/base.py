@@ -187,9 +187,11 @@ class FeatureShardedStatistic(Statistic):
 
     The result is a few numbers a feature, (k, v), and no process holds a whole state. A task counts
     its rows range by range of features, the pieces of a range are merged where they meet, and
-    finished there; only the numbers travel on, which do not depend on how the features are cut."""
+    finished there; only the numbers travel on, which do not depend on how the features are cut.
+    (Or of labels, where it is not `by_features`: the numbers of ranges are then put `together`.)"""
 
     divisible = False
+    by_features: ClassVar[bool] = True
 
     def edges(self, profile: Profile, size: int) -> ndarray:
         """Return where to cut the features for pieces of about `size` bytes at most.
@@ -216,6 +218,10 @@ class FeatureShardedStatistic(Statistic):
 
         From the complete state of this range."""
         raise NotImplementedError
+
+    def gather(self, parts: Sequence[ndarray]) -> ndarray:
+        """Return the numbers of all features from those of the ranges, in their order."""
+        return np.concatenate(parts, axis=1)
 
     def partial(self, block: Any, profile: Profile) -> State:
         (state,) = self.shards([block], profile, np.array([0, len(profile.varying)]))

@@ -192,15 +192,21 @@ class Labels(Target):
         (reported − fp·n)/(1 − fp − fn) is an unbiased p; it is clipped to [0, n], which is not."""
         if self.noise is None:
             return counts
-        fp, fn = (np.longdouble(share) for share in self.noise)
         out = counts << self.noise_bits
         labels = slice(1, 1 + self.q)
         unknown = self.unknown(counts)
         known = counts[..., :1] if unknown is None else counts[..., :1] - unknown
-        positive = (counts[..., labels] - fp * known) / (1 - fp - fn)
-        positive = np.clip(positive, 0, known)
-        out[..., labels] = np.rint(np.ldexp(positive, self.noise_bits)).astype(np.int64)
+        out[..., labels] = self.denoised(counts[..., labels], known)
         return out
+
+    def denoised(self, positive: ndarray, known: ndarray) -> ndarray:
+        """Return the rows with a label without noise, in units of 2^−`noise_bits` rows.
+
+        Of rows of a cell, `known` those in which the label is known, `positive` those with it."""
+        assert self.noise is not None
+        fp, fn = (np.longdouble(share) for share in self.noise)
+        corrected = np.clip((positive - fp * known) / (1 - fp - fn), 0, known)
+        return np.asarray(np.rint(np.ldexp(corrected, self.noise_bits)).astype(np.int64))
 
     def with_noise(self, noise: tuple[float, float], total: int) -> Labels:
         """Return the same labels with `noise`, of rows that count `total` units together."""

@@ -44,6 +44,7 @@ from spark_mlfs.statistics import (
     contingency,
     gram,
     joint,
+    label_ranges,
     labelsets,
     links,
     moments,
@@ -302,6 +303,12 @@ def feature_numbers(profile, name):
     ]
 
 
+def by_counts_of_labels(name):
+    """What quotas ask for: with the rules of occurrence, whose codes differ where values do."""
+    engine, p = engine_of(name), check(METHODS["quota"].parameters, {}, "quota")
+    return [(s, engine.profile) for s in METHODS.create("quota").needs(engine, p)]
+
+
 def targets_by_fold(profile, name):
     return [gram.FoldedLabels(profile.q, 3, profile)] if profile.q <= 100 else []
 
@@ -388,6 +395,7 @@ EXAMPLES = {
         on(lambda p, name: two_ways(p, name) + crossed(p, name) + in_cells(p, name)),
     ),
     FeatureNumbers: (EVERY, on(feature_numbers)),
+    label_ranges.LabelRanges: (EVERY, by_counts_of_labels),
     joint.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
     joint.JointCounts: (
         ("dense", "thin", "half_known", "thin_half_known", "wide"),
@@ -794,7 +802,7 @@ def test_laws(kind, name):
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
 
 
-WEIGHTED = [k for k in EXAMPLES if k.weighted or k is FeatureNumbers]
+WEIGHTED = [k for k in EXAMPLES if k.weighted or issubclass(k, FeatureNumbers)]
 WEIGHTS = (
     "whole",
     "fractions",

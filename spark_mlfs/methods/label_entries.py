@@ -1,0 +1,269 @@
+"""What features say of labels, one by one: the tables of a feature and a label, and what they are
+worth.
+
+Of a feature of two codes a table is 2 × 2: of the n rows in which the label is known N have it, F
+have code 1, a have both."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy import ndarray
+
+from ..kernels import information as info
+from ..statistics.base import cuts
+from ..statistics.contingency import CHUNK_BYTES, Counts
+from ..statistics.label_ranges import groups_in
+from ..statistics.targets import Keyed, Labels
+from .counting import informations
+
+LEAST = 1e-12  # nats by which a feature of several codes speaks for a label
+ENTRIES = 1 << 21  # pairs of features and labels that are looked at together, about
+
+
+def label_ranges(counts: Counts, target: Labels) -> Iterator[tuple[int, int, Counts]]:
+    """Yield counts of ranges of the labels, with their ends."""
+    table = counts.table
+    is_sparse = sp.issparse(table)
+    if is_sparse:
+        table = table.tocsr()
+        table = table if table.has_sorted_indices else table.sorted_indices()
+        others = int((~counts.coding.occurs).sum())
+        sizes = np.diff(table.indptr)[1 : 1 + target.q] + others
+    else:
+        sizes = np.full(target.q, counts.count)
+    for first, last in itertools.pairwise(cuts(sizes, ENTRIES).tolist()):
+        groups = groups_in(target, first, last)
+        part = table[groups] if is_sparse else table[:, :, groups]
+        yield first, last, replace(counts, table=part, totals=counts.totals[groups])
+
+
+class Measure:
+    """How strong what a feature says of a label is."""
+
+    def of_two(
+        self,
+        both: ndarray,
+        occurs: ndarray,
+        positive: ndarray,
+        known: ndarray,
+    ) -> ndarray:
+        """Return (e,) of 2 × 2 tables."""
+        raise NotImplementedError
+
+    def of_tables(self, target: Labels, counts: ndarray) -> ndarray:
+        """Return (features, q) of counts (features, codes, groups)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Information(Measure, Keyed):
+    """I(f; Y_l), plug-in."""
+
+    logs: info.CountLogs
+
+    def of_two(
+        self,
+        both: ndarray,
+        occurs: ndarray,
+        positive: ndarray,
+        known: ndarray,
+    ) -> ndarray:
+        logs = self.logs
+        neither = known - occurs - positive + both
+        cells = logs(both) + logs(occurs - both) + logs(positive - both) + logs(neither)
+        margins = logs(occurs) + logs(known - occurs) + logs(positive) + logs(known - positive)
+        return logs.nats(logs.clip(cells - margins + logs(known)), known)
+
+    def of_tables(self, target: Labels, counts: ndarray) -> ndarray:
+        return informations(target, self.logs, counts)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What features say of labels, an entry each: (e,) arrays.
+
+    `strength` of what feature says of label; `sign` 1 where it speaks for it, -1 against it;
+    `both`, `occurs`, `positive`, `known` the table of a feature of two codes, -1 of another."""
+
+    label: ndarray
+    feature: ndarray
+    strength: ndarray
+    sign: ndarray
+    both: ndarray
+    occurs: ndarray
+    positive: ndarray
+    known: ndarray
+
+    @staticmethod
+    def together(parts: list[Entries]) -> Entries:
+        if len(parts) < 2:
+            return parts[0] if parts else Entries(*np.zeros((8, 0), np.int64))
+        arrays = [np.concatenate(same) for same in zip(*map(Entries.columns, parts), strict=True)]
+        out = Entries(*arrays)
+        return out.take(np.lexsort((out.feature, out.label)))
+
+    def columns(self) -> list[ndarray]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def take(self, entries: ndarray) -> Entries:
+        return Entries(*(column[entries] for column in self.columns()))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables of features and labels: `counts` of the groups of a `target`, of whose labels
+    `takes_part` (q,) says which are looked at."""
+
+    counts: Counts
+    target: Labels
+    takes_part: ndarray
+
+    def entries(self, measure: Measure, candidates: ndarray, against: bool) -> Entries:
+        """Return the entries of the `candidates` (v,) that speak for a label, or `against` it, too.
+
+        Label by label, features ascending. A feature that a label never meets speaks against it,
+        but is not listed where only what meets is stored."""
+        counts = self.counts
+        coding = counts.coding
+        if not sp.issparse(counts.table):
+            others = np.flatnonzero(candidates)
+            return Entries.together([*self._of_tables(measure, others, against)])
+        occurs = candidates & coding.occurs
+        parts = [self._of_cells(measure, occurs, against)]
+        others = np.flatnonzero(candidates & ~coding.occurs)
+        if len(others):
+            table = replace(self, counts=replace(counts, table=counts.table.tocsc()))
+            parts += table._of_tables(measure, others, against)
+        return Entries.together(parts)
+
+    def _of_cells(self, measure: Measure, occurs: ndarray, against: bool) -> Entries:
+        """Return the entries of features that occur or not, from their stored cells."""
+        counts = self.counts
+        target = self.target
+        table = counts.table
+        q = target.q
+        cells = slice(table.indptr[1], table.indptr[1 + q])
+        slot = table.indices[cells]
+        joint = table.data[cells].astype(np.int64)
+        label = np.repeat(np.arange(q), np.diff(table.indptr[1 : 2 + q]))
+        in_code = np.zeros(table.shape[1], np.int64)
+        in_code[table.indices[: table.indptr[1]]] = table.data[: table.indptr[1]]
+        rows = in_code[slot]
+        known = np.full(q, counts.totals[0])
+        known[list(target.watch)] -= counts.totals[1 + q :]
+        _take_unknown(rows, slot, table, target)
+        positive = counts.totals[1 : 1 + q]
+        feature_of_slot = np.repeat(np.arange(counts.count), counts.coding.bins - 1)
+        sides = joint, rows, positive[label], known[label]
+        sign = _sign(*sides, target)
+        speaks = sign != 0 if against else sign > 0
+        speaks &= self.takes_part[label] & occurs[feature_of_slot][slot]
+        places = np.flatnonzero(speaks)
+        seen = [side[places] for side in sides]
+        return Entries(
+            label[places],
+            feature_of_slot[slot[places]],
+            measure.of_two(*_corrected(*seen, target)),
+            sign[places],
+            *seen,
+        )
+
+    def _of_tables(self, measure: Measure, features: ndarray, against: bool) -> Iterator[Entries]:
+        """Yield the entries of some features from their full tables."""
+        counts = self.counts
+        feature_bytes = 8 * 8 * counts.coding.width * counts.size
+        step = max(1, CHUNK_BYTES // feature_bytes)
+        for run in np.split(features, np.flatnonzero(np.diff(features) != 1) + 1):
+            for start in range(0, len(run), step):
+                chunk = run[start : start + step]
+                if len(chunk):
+                    yield self._of_chunk(measure, chunk, against)
+
+    def _of_chunk(self, measure: Measure, chunk: ndarray, against: bool) -> Entries:
+        target = self.target
+        tables = self.counts.dense(int(chunk[0]), int(chunk[-1]) + 1)
+        values = measure.of_tables(target, tables)
+        of_two = (self.counts.coding.bins[chunk] == 2)[:, None]
+        unknown = target.unknown(tables)
+        known = tables[:, :, :1] if unknown is None else tables[:, :, :1] - unknown
+        positive = tables[:, :, 1 : 1 + target.q]
+        margins = positive.sum(axis=1), known.sum(axis=1)
+        sides = np.broadcast_arrays(positive[:, 1], known[:, 1], *margins)
+        sign = _sign(*sides, target)
+        speaks = np.where(of_two, sign != 0 if against else sign > 0, values >= LEAST)
+        label, place = np.nonzero((speaks & self.takes_part).T)
+        if against and not of_two.all():  # of more codes: whether higher ones have more of it
+            codes = np.arange(tables.shape[1])[:, None]
+            sums = (codes * positive).sum(axis=1), (codes * known).sum(axis=1)
+            sign = np.where(of_two, sign, np.sign(info.difference(margins[1], *sums, margins[0])))
+        two = of_two[place, 0]
+        seen = [np.where(two, side[place, label], -1) for side in sides]
+        return Entries(
+            label,
+            chunk[place],
+            values[place, label],
+            sign[place, label],
+            *seen,
+        )
+
+
+def _take_unknown(
+    rows: ndarray,
+    slot: ndarray,
+    table: sp.csr_matrix,
+    target: Labels,
+) -> None:
+    """Take from the `rows` with the code of each cell those in which the label is unknown."""
+    unknown = np.zeros(table.shape[1], np.int64)
+    before = table.indptr[1]
+    for group, label in enumerate(target.watch, 1 + target.q):
+        stored = slice(table.indptr[group], table.indptr[group + 1])
+        unknown[table.indices[stored]] = table.data[stored]
+        cells = slice(table.indptr[1 + label] - before, table.indptr[2 + label] - before)
+        rows[cells] -= unknown[slot[cells]]
+        unknown[table.indices[stored]] = 0
+
+
+def _corrected(
+    joint: ndarray,
+    rows: ndarray,
+    positive: ndarray,
+    known: ndarray,
+    target: Labels,
+) -> tuple[ndarray, ...]:
+    """Return a, F, N, n of 2 × 2 tables without the labels' noise."""
+    if target.noise is None:
+        return joint, rows, positive, known
+    inside = target.denoised(joint, rows)
+    outside = target.denoised(positive - joint, known - rows)
+    bits = target.noise_bits
+    return inside, rows << bits, inside + outside, known << bits
+
+
+def _sign(
+    joint: ndarray,
+    rows: ndarray,
+    positive: ndarray,
+    known: ndarray,
+    target: Labels,
+) -> ndarray:
+    """Return the signs of a·n − F·N of 2 × 2 tables, exactly.
+
+    Without noise the shares of the label are in the same order, unless both are 0 or all."""
+    if np.max(known, initial=0) < 1 << 31:
+        sign = np.sign(joint * known - rows * positive)
+    else:
+        sign = np.sign(info.difference(known, joint, rows, positive))
+    if target.noise is not None:
+        inside = target.denoised(joint, rows)
+        outside = target.denoised(positive - joint, known - rows)
+        bits = target.noise_bits
+        alike = (inside == 0) & (outside == 0)
+        alike |= (inside == rows << bits) & (outside == known - rows << bits)
+        sign = np.where(alike, 0, sign)
+    return np.asarray(sign)

@@ -1,0 +1,159 @@
+"""Label quotas: each label keeps its best features, in proportion to its rows.
+
+    score(f) = 1/turn(f)
+    turn(f) = min_l place_l(f)/(v_l·N_l^power)
+
+A feature B of two values speaks for label l where a_fl·n_l > F_fl·N_l, one of more codes where
+I(f; Y_l) ≥ 1e-12. place_l(f) = 1, 2, … orders the features that speak for l by I(f; Y_l). A number
+column with 0 in more than half of its rows is B = [x ≠ 0], one of two values B = [x = the larger],
+any other its code, a category too: bins say nothing of the first two, nor does the layout.
+Informations and turns are compared by nine digits, then by index. For K features the first K
+places of a label are enough, with as many more as features are included: features in none of them
+have score 0 and follow by their largest I(f; Y_l), those that speak for no label after them. With
+groups, costs or a rule all places count. ``per_label=m``: the first m places alone, and without a
+number of features all in them are kept.
+Symbols: $one; $label; $plugin; over the n_l rows where label l is known, N_l of them with l, F_fl
+with B, a_fl with both; v_l the weight of the label. A label that all its known rows have, or none,
+takes no part. Score (v,), without unit: compared within one data set only.
+Cost: one two-way count, n·d·(1 + labels a row), cut by labels; a sort of what speaks.
+Raises: $counts; $range.
+Source: ours; the reasons are in design.md.
+Deviations: none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy import ndarray
+
+from ..blocks.coding import OCCURRENCE
+from ..engine.base import Engine
+from ..kernels.label_places import leading, ranks_of
+from ..params import Integer, Number, Optional, Parameter, Values
+from ..solvers.ties import significant
+from ..statistics.base import Statistic
+from ..statistics.contingency import Counts, TwoWay
+from ..statistics.label_ranges import LabelRanges, LabelReduction, labels_in
+from ..statistics.stretched import commonest
+from ..statistics.targets import Labels
+from .base import PLACES, Scores
+from .counting import BINNING, NUM_BINS, Counting, CountingMethod
+from .label_entries import Information, Tables, label_ranges
+from .label_settings import LABEL_NOISE, LABEL_WEIGHTS
+
+
+@dataclass(frozen=True)
+class Turns(LabelReduction):
+    """Turn of each feature, ∞ where it is in no label's first `most` places, the largest
+    information about a label that it speaks for, 0 where there is none, and `commonest`: (4, v).
+
+    `unit` of the rows' weights."""
+
+    target: Labels
+    measure: Information
+    most: int | None
+    power: float
+    unit: float
+
+    def of_range(self, first: int, last: int) -> Turns:
+        return replace(self, target=labels_in(self.target, first, last))
+
+    def together(self, parts: Sequence[ndarray]) -> ndarray:
+        numbers = np.stack(parts)
+        return np.stack([numbers[:, 0].min(axis=0), numbers[:, 1].max(axis=0), *numbers[0, 2:]])
+
+    def __call__(self, counts: Counts) -> ndarray:
+        out = np.stack([np.full(counts.count, np.inf), np.zeros(counts.count)])
+        rates = self._rates(counts.totals)
+        everything = np.ones(counts.count, bool)
+        for first, last, part in label_ranges(counts, self.target):
+            target = labels_in(self.target, first, last)
+            tables = Tables(part, target, rates[first:last] > 0)
+            entries = tables.entries(self.measure, everything, against=False)
+            np.maximum.at(out[1], entries.feature, entries.strength)
+            starts = np.searchsorted(entries.label, np.arange(last - first + 1))
+            leaders, place = leading(starts, entries.strength, self.most)
+            turn = place / rates[first:last][entries.label[leaders]]
+            np.minimum.at(out[0], entries.feature[leaders], turn)
+        return np.concatenate([out, commonest(counts)])
+
+    def _rates(self, totals: ndarray) -> ndarray:
+        """Return (q,) v_l·N_l^power, 0 of labels that take no part."""
+        target = self.target
+        known = np.full(target.q, totals[0])
+        known[list(target.watch)] -= totals[1 + target.q :]
+        positive = totals[1 : 1 + target.q]
+        rows = positive * self.unit
+        varies = (positive > 0) & (positive < known)
+        if target.noise is not None:
+            corrected = target.denoised(positive, known)
+            varies &= (corrected > 0) & (corrected < known << target.noise_bits)
+            rows = np.ldexp(corrected * self.unit, -target.noise_bits)
+        weights = 1.0 if target.weights is None else np.array(target.weights)
+        return np.where(varies, weights * rows**self.power, 0.0)
+
+
+class Quota(CountingMethod):
+    """Label quotas: each label keeps its best features, in proportion to its rows."""
+
+    name = "quota"
+    title = "label quotas: the best features of each label, in proportion to its rows"
+    source = "ours"
+    when = (
+        "words or other sparse features, many labels, one pass: a tenth of the words keeps nearly "
+        "all that all of them say"
+    )
+    by_places = True
+    parameters = (
+        NUM_BINS,
+        BINNING,
+        Parameter(
+            "power",
+            1.0,
+            Number(0, 10),
+            "how much a label of many rows keeps: in proportion to this power of its rows",
+        ),
+        Parameter(
+            "per_label",
+            None,
+            Optional(Integer(1)),
+            "places of each label that count; without a number of features all in them are kept",
+        ),
+        LABEL_WEIGHTS,
+        LABEL_NOISE,
+    )
+
+    def bounds_itself(self, p: Values) -> bool:
+        return p["per_label"] is not None
+
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
+        return [self._turns(engine, p, engine.num_features)]
+
+    def _turns(self, engine: Engine, p: Values, count: int) -> LabelRanges:
+        counting = Counting(engine, {**p, BINNING.name: p[BINNING.name] + OCCURRENCE})
+        target = counting.target
+        assert isinstance(target, Labels)
+        limits = [p.get(PLACES, count), p["per_label"], engine.num_features]
+        most = min(limit for limit in limits if limit is not None)
+        unit = engine.profile.weight_unit
+        turns = Turns(target, Information(counting.logs), most, p["power"], unit)
+        return LabelRanges((TwoWay(counting.coding, target),), turns)
+
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
+        turns = self._turns(engine, p, count)
+        turn, largest, *of_commonest = engine.run(turns)[0]
+        if turns.coding.edges is None:
+            engine.stretched.note_counts(engine.profile, p["num_bins"], np.stack(of_commonest))
+        has_turn = np.isfinite(turn)
+        rank = np.full(len(turn), np.iinfo(np.int64).max)
+        rank[has_turn] = ranks_of(turn[has_turn])
+        others = np.where(has_turn, 0, -ranks_of(largest))
+        values = np.zeros(len(turn))
+        values[has_turn] = 1 / significant(turn[has_turn])
+        return Scores(
+            values,
+            order=np.lexsort((others, rank)),
+            worth=None if p["per_label"] is None else has_turn,
+        )

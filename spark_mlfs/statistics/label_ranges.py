@@ -1,0 +1,178 @@
+"""Counts of features by label that are finished range by range of the labels.
+
+What a label says of the features needs all of them. So states are cut by labels here, where those
+of other numbers are cut by features: a range has the rows of each code, of each of its labels with
+it, and of those in which the label is unknown. Only what a reduction makes of them travels on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy import ndarray
+
+from ..blocks.codec import State, envelope
+from ..blocks.coding import CodedBlock, concatenate_coded
+from ..blocks.profile import Profile
+from ..kernels.counts import count_dense, count_sparse
+from .base import FeatureNumbers, Reduction, Statistic, cuts
+from .contingency import BIG, Counts, TwoWay
+from .targets import Labels, groups_of
+
+
+class LabelReduction(Reduction):
+    """A reduction of counts by label to numbers (k, v), which are made of some labels apart."""
+
+    def of_range(self, first: int, last: int) -> LabelReduction:
+        """Return the reduction of the labels first..last alone."""
+        raise NotImplementedError
+
+    def together(self, parts: Sequence[ndarray]) -> ndarray:
+        """Return the numbers of all labels from those of ranges of them."""
+        raise NotImplementedError
+
+
+@dataclass
+class LabelRanges(FeatureNumbers):
+    """Numbers (k, v) that a `reduction` makes of the two-way counts by label, of ranges of them."""
+
+    by_features: ClassVar[bool] = False
+    reduction: LabelReduction
+
+    @property
+    def _counts(self) -> TwoWay:
+        part = self.parts[0]
+        assert isinstance(part, TwoWay)
+        return part
+
+    @property
+    def _labels(self) -> Labels:
+        target = self._counts.target
+        assert isinstance(target, Labels)
+        return target
+
+    # ---- bytes ----
+
+    def _slots(self) -> int:
+        coding = self._counts.coding
+        if coding.sparse:
+            return int(coding.offsets[-1])
+        return len(coding.features) * coding.width
+
+    def _cells(self, profile: Profile) -> ndarray:
+        """Return (q,) how many cells each label has at most, its unknown rows with it."""
+        slots = self._slots()
+        target = self._labels
+        is_watched = np.zeros(target.q, np.int64)
+        is_watched[list(target.watch)] = 1
+        if not self._counts.coding.sparse:
+            return slots * (1 + is_watched)
+        pairs = np.zeros(target.q, np.int64)
+        pairs[: len(profile.label_pairs)] = profile.label_pairs
+        unknown = profile.unknown + profile.unlabelled
+        unknown_pairs = np.minimum(
+            unknown * profile.widest, profile.feature_unknown_pairs + profile.unlabelled_stored
+        )
+        return np.minimum(pairs, slots) + is_watched * np.minimum(unknown_pairs, slots)
+
+    def _cell_bytes(self, profile: Profile) -> int:
+        if not self._counts.coding.sparse:
+            return 8
+        return (8 if profile.total >= BIG else 4) + (8 if self._slots() >= BIG else 4)
+
+    def _shared(self, profile: Profile) -> int:
+        """Return what each range has besides its labels: the rows of each code."""
+        return self._slots() * self._cell_bytes(profile) + envelope(4)
+
+    def _sizes(self, profile: Profile) -> ndarray:
+        return self._cells(profile) * self._cell_bytes(profile) + 24
+
+    def edges(self, profile: Profile, size: int) -> ndarray:
+        return cuts(self._sizes(profile), max(size - self._shared(profile), size // 4))
+
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
+        return self._shared(profile) + int(self._sizes(profile)[first:last].sum())
+
+    def least_bytes(self, profile: Profile) -> int:
+        return self._shared(profile) + int(self._sizes(profile).max(initial=0))
+
+    def state_bytes(self, profile: Profile) -> int:
+        return self.shard_bytes(profile, 0, self._labels.q)
+
+    # ---- states ----
+
+    def partial(self, block: CodedBlock, profile: Profile) -> State:
+        (state,) = self.shards([block], profile, np.array([0, self._labels.q]))
+        return state
+
+    def finish(self, state: State, profile: Profile) -> ndarray:
+        return self.reduce_shard(state, 0, self._labels.q, profile)
+
+    def merge(self, left: State, right: State) -> State:
+        return Statistic.merge(self, left, right)
+
+    def shards(self, blocks: list[Any], profile: Profile, edges: ndarray) -> Iterator[State]:
+        block = concatenate_coded(blocks)
+        coding = self._counts.coding
+        target = self._labels
+        mass = block.masses(profile)
+        rows, groups = groups_of(block, target)
+        order = np.argsort(groups, kind="stable")
+        starts = np.searchsorted(groups[order], np.arange(target.size + 1))
+
+        def table_of(intervals: Sequence[tuple[int, int]]) -> Any:
+            """Return the counts of the groups of some intervals, one after the other."""
+            members = np.concatenate([order[starts[a] : starts[z]] for a, z in intervals])
+            lengths = np.concatenate([np.diff(starts[a : z + 1]) for a, z in intervals])
+            places = np.repeat(np.arange(len(lengths)), lengths)
+            of_rows = (rows[members], places, len(lengths))
+            if block.onehot is not None:
+                return count_sparse(block.onehot, *of_rows, mass)
+            packed = (block.codes, coding.width, coding.per_byte)
+            table = count_dense(*packed, *of_rows, (0, len(coding.features)), mass)
+            return np.moveaxis(table, 2, 0)
+
+        of_all = table_of([(0, 1)])
+        for first, last in itertools.pairwise(edges.tolist()):
+            watched = np.searchsorted(target.watch, [first, last]) + 1 + target.q
+            table = table_of([(1 + first, 1 + last), (int(watched[0]), int(watched[1]))])
+            if sp.issparse(table):
+                yield {"table": sp.vstack([of_all, table], format="csr")}
+            else:
+                yield {"table": np.concatenate([of_all, table])}
+
+    def reduce_shard(
+        self,
+        state: State,
+        first: int,
+        last: int,
+        profile: Profile,
+    ) -> ndarray:
+        target = self._labels
+        totals = target.totals(profile)
+        assert totals is not None
+        table = state["table"]
+        table = table if sp.issparse(table) else np.moveaxis(table, 0, 2)
+        counts = Counts(self._counts.coding, totals[groups_in(target, first, last)], table)
+        return np.asarray(self.reduction.of_range(first, last)(counts))
+
+    def gather(self, parts: Sequence[ndarray]) -> ndarray:
+        return self.reduction.together(parts)
+
+
+def groups_in(target: Labels, first: int, last: int) -> ndarray:
+    """Return the groups of all rows, of the labels first..last, and of their unknown rows."""
+    watch = np.array(target.watch, np.int64)
+    watched = np.flatnonzero((watch >= first) & (watch < last))
+    return np.concatenate([[0], np.arange(1 + first, 1 + last), 1 + target.q + watched])
+
+
+def labels_in(target: Labels, first: int, last: int) -> Labels:
+    """Return the labels first..last as a target of their own."""
+    watch = tuple(label - first for label in target.watch if first <= label < last)
+    weights = None if target.weights is None else target.weights[first:last]
+    return replace(target, q=last - first, watch=watch, weights=weights)
