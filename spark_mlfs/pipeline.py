@@ -39,6 +39,7 @@ from .engine.base import Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
 from .errors import (
     ON_THE_DRIVER,
+    BudgetError,
     DataError,
     DataNotice,
     ParameterError,
@@ -51,6 +52,7 @@ from .frames.memory import FEATURE_BYTES
 from .lazy import DataFrame, SparkSession, cached_property
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
+from .select.label_sets import SetsByLabel, of_weights, table_of
 from .select.notices import notices_of
 from .select.portrait import Portrait, Portray
 from .select.request import Request, check_rows, full_ranking, kept_part
@@ -726,6 +728,33 @@ def portrait(
     work = Portray(tuple(int(i) for i in picks))
     drawn, cost, _ = compute(picked_rows, work, None, budgets)
     return drawn, cost
+
+
+def by_label(
+    packed: Dataset, result: Result, budgets: Budgets = DEFAULT_BUDGETS
+) -> tuple[pd.DataFrame | None, Cost]:
+    """Return the sets by label of a result (`select.label_sets`), by one scan at most.
+
+    None where the labels are not looked at one by one, or the budgets are too small."""
+    picks = result.kept["index"].to_numpy()
+    features = np.sort(picks[np.isin(picks, result.profile.varying)])
+    names = (result.label_names, result.feature_names)
+    weights = result.scores.weights
+    if weights is not None and len(features):
+        left_out = packed.profile.of_varying_labels().left_out
+        labels = np.delete(np.arange(packed.profile.q), left_out)
+        numbers = of_weights(result.scores, result.profile.varying, features, labels)
+        return table_of(numbers, *names), Cost()
+    if not len(features):
+        return None, Cost()
+    by_places = result.request.implementation.by_places
+    profile = result.profile if by_places else result.profile.only(features)
+    work = SetsByLabel(result.request, result.scores, features)
+    try:
+        numbers, cost, _ = compute(packed.with_profile(profile), work, None, budgets)
+    except (BudgetError, ParameterError):  # states may not hold what it takes
+        return None, Cost()
+    return (None if numbers is None else table_of(numbers, *names)), cost
 
 
 def ranking_frame(spark: SparkSession, ranking: pd.DataFrame) -> DataFrame:

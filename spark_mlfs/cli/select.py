@@ -165,7 +165,7 @@ def configuration(args: argparse.Namespace) -> RunConfig:
 @dataclass
 class Ranked:
     """Outcome of ranking: the chosen `result`, of the grid's `cells`; Spark `jobs` by stage; the
-    report's `portrait`."""
+    report's `portrait`; what the kept features say `by_label`."""
 
     result: Result
     count: int
@@ -173,6 +173,7 @@ class Ranked:
     frame: Any
     cells: list[Result]
     portrait: Portrait | None
+    by_label: pd.DataFrame | None = None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -254,6 +255,7 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
         if table is not None:
             table.write(pipeline.ranking_frame(spark, ranked.result.ranking))
     text = f"written to {config.run.output}: ranking.csv, ranking.parquet, model/, manifest.json"
+    text += ", labels.csv" if ranked.by_label is not None else ""
     text += ", report.html" if config.run.report else ""
     text += ", pipeline/" if config.classifier.name else ""
     text += ", rejected.csv" if "files" in manifest["data"] else ""
@@ -306,10 +308,13 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
             )
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
         count = len(result.kept)
+        budgets = Budgets(driver=driver, worker=worker)
+        with stages.stage("sets by label"):
+            by_label, cost = pipeline.by_label(rows, result, budgets)
         if frame is not None:
             jobs = {"prepare": rows.jobs, "statistics": result.jobs - rows.jobs}
+            jobs["sets by label"] = cost.jobs
             if config.run.report:
-                budgets = Budgets(driver=driver, worker=worker)
                 with stages.stage("portrait of the picks"):
                     portrait, cost = pipeline.portrait(rows, result, count, budgets)
                 jobs["portrait"] = cost.jobs
@@ -320,6 +325,7 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
         frame,
         cells,
         portrait,
+        by_label,
     )
 
 
@@ -401,6 +407,8 @@ def _write(
     if fitted is not None:
         target.model("pipeline", fitted)
     target.table("ranking", result.ranking)
+    if ranked.by_label is not None:
+        target.text("labels.csv", csv_text(ranked.by_label))
     seconds = {**work.stages.seconds, "write": round(time.perf_counter() - started, 4)}
     manifest = selection_manifest(
         config,
@@ -429,6 +437,7 @@ def _write(
             ranked.count,
             ranked.portrait,
             gallery,
+            ranked.by_label,
         )
         target.text("report.html", html)
     work.files.check()

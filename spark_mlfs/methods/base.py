@@ -46,7 +46,8 @@ class Scores:
     features have costs. `joint`: by name, what groups score together. `columns` of the ranking by
     name, (v,), NaN where they say nothing. `remarks`: what a reader must know, a sentence each;
     `stretched` features. `order` (v,) of the features, best first, where it is finer than that of
-    the values. `worth` (v,) whether features may be kept, None: all."""
+    the values. `worth` (v,) whether features may be kept, None: all. `weights` (v, q) of a linear
+    model, where they are few."""
 
     values: ndarray
     path: Path | None = None
@@ -61,6 +62,7 @@ class Scores:
     stretched: Stretched = field(default_factory=Stretched)
     order: ndarray | None = None
     worth: ndarray | None = None
+    weights: ndarray | None = None
 
     @property
     def summary_details(self) -> dict[str, Any]:
@@ -145,6 +147,7 @@ class Method(Entry):
     tells_enough: ClassVar[bool] = False
     # labels choose the features: places beyond the number of features do not count
     by_places: ClassVar[bool] = False
+    strength: ClassVar[str] = "r²"  # of what a feature says of a label: `label_sets`
     # trained by random draws: one seed gives one answer, but columns in another order another
     stochastic: ClassVar[bool] = False
 
@@ -207,6 +210,18 @@ class Method(Entry):
 
         NaN where a group has none, None where the method has no such score."""
         return None
+
+    def label_sets(
+        self,
+        engine: Engine,
+        p: Values,
+        kept: ndarray,
+        scores: Scores,
+    ) -> list[Statistic]:
+        """Return the statistic of what the features `kept` (v,) say of each label, if there is one.
+
+        Its result are `label_entries.entry_numbers`."""
+        return []
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         """Return the scores of the varying features.

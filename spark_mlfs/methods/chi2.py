@@ -27,6 +27,7 @@ from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels, Target
 from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod
+from .label_entries import ChiSquares
 from .label_settings import LABEL_NOISE, LABEL_WEIGHTS
 
 
@@ -83,6 +84,7 @@ class Chi2(CountingMethod):
     name = "chi2"
     title = "χ² statistic of feature against label"
     source = "Trohidis et al. 2008"
+    strength = "χ²"
     when = "counts or categories, very many features, one pass; a filter in front of other methods"
     parameters = (
         NUM_BINS,
@@ -102,3 +104,7 @@ class Chi2(CountingMethod):
         return ChiSquare(
             counting.target, counting.p["aggregate"], counting.engine.profile.weight_unit
         )
+
+    def measure(self, counting: Counting) -> ChiSquares:
+        assert isinstance(counting.target, Labels)
+        return ChiSquares(counting.engine.profile.weight_unit * 2.0**-counting.target.noise_bits)

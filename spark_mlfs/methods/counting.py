@@ -24,11 +24,13 @@ from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
 from ..statistics.contingency import Counts, TwoWay
 from ..statistics.joint import JointCounts
+from ..statistics.label_ranges import LabelRanges
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.links import label_pair_counts, pair_counts
 from ..statistics.stretched import Beside, commonest
 from ..statistics.targets import Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
+from .label_entries import Information, Measure, Strongest, informations
 from .label_settings import LABEL_NOISE, LABEL_WEIGHTS, labels_of, refuse_with_labelsets
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
@@ -134,15 +136,6 @@ class Relevance(Reduction):
             terms = info.summed_label_information(logs, counts, target.q)
             return logs.nats(terms, counts[..., 0].sum(axis=1))
         return target.summed(informations(target, logs, counts))
-
-
-def informations(target: Labels, logs: info.CountLogs, counts: ndarray) -> ndarray:
-    """Return (F, q) I(f; Y_l) by dense counts (F, values, groups) of the target's groups.
-
-    Plug-in values are clipped at 0."""
-    counts = target.denoised_counts(counts)
-    values = info.label_information(logs, counts, target.q, target.unknown(counts))
-    return values if logs.corrected else np.maximum(values, 0.0)
 
 
 class Counting:
@@ -326,6 +319,7 @@ class CountingMethod(Method):
     """A method that starts from two-way counts."""
 
     cost = "one scan"
+    strength = "information in nats"
     parameters: ClassVar[tuple[Parameter, ...]] = COUNTING
     statistics = (TwoWay,)
 
@@ -339,6 +333,25 @@ class CountingMethod(Method):
     def reduction(self, counting: Counting) -> Reduction:
         """Return the reduction of the two-way counts that it starts from."""
         return counting.relevance_of
+
+    def label_sets(
+        self,
+        engine: Engine,
+        p: Values,
+        kept: ndarray,
+        scores: Scores,
+    ) -> list[Statistic]:
+        if p.get("label_coding") == "lp":
+            return []
+        counting = Counting(engine, {**p, CORRECTION.name: "none"})
+        if not isinstance(counting.target, Labels):
+            return []
+        strongest = Strongest(counting.target, self.measure(counting))
+        return [LabelRanges((TwoWay(counting.coding, counting.target),), strongest)]
+
+    def measure(self, counting: Counting) -> Measure:
+        """Return how strong what a feature says of a label is."""
+        return Information(counting.logs)
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         counting = Counting(engine, p)

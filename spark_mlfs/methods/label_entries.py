@@ -7,7 +7,7 @@ have code 1, a have both."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -15,13 +15,14 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..kernels import information as info
+from ..kernels.label_places import leading
 from ..statistics.base import cuts
 from ..statistics.contingency import CHUNK_BYTES, Counts
-from ..statistics.label_ranges import groups_in
+from ..statistics.label_ranges import LabelReduction, groups_in, labels_in
 from ..statistics.targets import Keyed, Labels
-from .counting import informations
 
 LEAST = 1e-12  # nats by which a feature of several codes speaks for a label
+LISTED = 20  # features of a label, but where places of labels count
 ENTRIES = 1 << 21  # pairs of features and labels that are looked at together, about
 
 
@@ -36,13 +37,26 @@ def label_ranges(counts: Counts, target: Labels) -> Iterator[tuple[int, int, Cou
         sizes = np.diff(table.indptr)[1 : 1 + target.q] + others
     else:
         sizes = np.full(target.q, counts.count)
-    for first, last in itertools.pairwise(cuts(sizes, ENTRIES).tolist()):
+    edges = cuts(sizes, ENTRIES).tolist()
+    if len(edges) == 2:
+        yield 0, target.q, replace(counts, table=table)
+        return
+    for first, last in itertools.pairwise(edges):
         groups = groups_in(target, first, last)
         part = table[groups] if is_sparse else table[:, :, groups]
         yield first, last, replace(counts, table=part, totals=counts.totals[groups])
 
 
-class Measure:
+def informations(target: Labels, logs: info.CountLogs, counts: ndarray) -> ndarray:
+    """Return (F, q) I(f; Y_l) by dense counts (F, values, groups) of the target's groups.
+
+    Plug-in values are clipped at 0."""
+    counts = target.denoised_counts(counts)
+    values = info.label_information(logs, counts, target.q, target.unknown(counts))
+    return values if logs.corrected else np.maximum(values, 0.0)
+
+
+class Measure(Keyed):
     """How strong what a feature says of a label is."""
 
     def of_two(
@@ -61,7 +75,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Information(Measure, Keyed):
+class Information(Measure):
     """I(f; Y_l), plug-in."""
 
     logs: info.CountLogs
@@ -81,6 +95,27 @@ class Information(Measure, Keyed):
 
     def of_tables(self, target: Labels, counts: ndarray) -> ndarray:
         return informations(target, self.logs, counts)
+
+
+@dataclass(frozen=True)
+class ChiSquares(Measure):
+    """χ², of rows in units of `unit`."""
+
+    unit: float
+
+    def of_two(
+        self,
+        both: ndarray,
+        occurs: ndarray,
+        positive: ndarray,
+        known: ndarray,
+    ) -> ndarray:
+        a, f, p, n = (side * self.unit for side in (both, occurs, positive, known))
+        return np.asarray(n * (a * n - f * p) ** 2 / (f * (n - f) * p * (n - p)))
+
+    def of_tables(self, target: Labels, counts: ndarray) -> ndarray:
+        counts = target.denoised_counts(counts)
+        return info.chi_square(counts, target.q, target.unknown(counts)) * self.unit
 
 
 @dataclass(frozen=True)
@@ -123,25 +158,23 @@ class Tables:
     target: Labels
     takes_part: ndarray
 
-    def entries(self, measure: Measure, candidates: ndarray, against: bool) -> Entries:
-        """Return the entries of the `candidates` (v,) that speak for a label, or `against` it, too.
+    def entries(self, measure: Measure, against: bool = False, signed: bool = False) -> Entries:
+        """Return the entries of features that speak for a label, or `against` it, too.
 
-        Label by label, features ascending. A feature that a label never meets speaks against it,
-        but is not listed where only what meets is stored."""
+        Label by label, features ascending. A feature of two codes that a label never meets is not
+        listed. Of more codes each entry has its sign where they are `signed`."""
         counts = self.counts
-        coding = counts.coding
         if not sp.issparse(counts.table):
-            others = np.flatnonzero(candidates)
-            return Entries.together([*self._of_tables(measure, others, against)])
-        occurs = candidates & coding.occurs
-        parts = [self._of_cells(measure, occurs, against)]
-        others = np.flatnonzero(candidates & ~coding.occurs)
+            others = np.arange(counts.count)
+            return Entries.together([*self._of_tables(measure, others, against, signed)])
+        parts = [self._of_cells(measure, against)]
+        others = np.flatnonzero(~counts.coding.occurs)
         if len(others):
-            table = replace(self, counts=replace(counts, table=counts.table.tocsc()))
-            parts += table._of_tables(measure, others, against)
+            by_feature = replace(self, counts=replace(counts, table=counts.table.tocsc()))
+            parts += by_feature._of_tables(measure, others, against, signed)
         return Entries.together(parts)
 
-    def _of_cells(self, measure: Measure, occurs: ndarray, against: bool) -> Entries:
+    def _of_cells(self, measure: Measure, against: bool) -> Entries:
         """Return the entries of features that occur or not, from their stored cells."""
         counts = self.counts
         target = self.target
@@ -162,7 +195,7 @@ class Tables:
         sides = joint, rows, positive[label], known[label]
         sign = _sign(*sides, target)
         speaks = sign != 0 if against else sign > 0
-        speaks &= self.takes_part[label] & occurs[feature_of_slot][slot]
+        speaks &= self.takes_part[label] & counts.coding.occurs[feature_of_slot][slot]
         places = np.flatnonzero(speaks)
         seen = [side[places] for side in sides]
         return Entries(
@@ -173,7 +206,13 @@ class Tables:
             *seen,
         )
 
-    def _of_tables(self, measure: Measure, features: ndarray, against: bool) -> Iterator[Entries]:
+    def _of_tables(
+        self,
+        measure: Measure,
+        features: ndarray,
+        against: bool,
+        signed: bool,
+    ) -> Iterator[Entries]:
         """Yield the entries of some features from their full tables."""
         counts = self.counts
         feature_bytes = 8 * 8 * counts.coding.width * counts.size
@@ -181,10 +220,15 @@ class Tables:
         for run in np.split(features, np.flatnonzero(np.diff(features) != 1) + 1):
             for start in range(0, len(run), step):
                 chunk = run[start : start + step]
-                if len(chunk):
-                    yield self._of_chunk(measure, chunk, against)
+                yield self._of_chunk(measure, chunk, against, signed)
 
-    def _of_chunk(self, measure: Measure, chunk: ndarray, against: bool) -> Entries:
+    def _of_chunk(
+        self,
+        measure: Measure,
+        chunk: ndarray,
+        against: bool,
+        signed: bool,
+    ) -> Entries:
         target = self.target
         tables = self.counts.dense(int(chunk[0]), int(chunk[-1]) + 1)
         values = measure.of_tables(target, tables)
@@ -195,9 +239,10 @@ class Tables:
         margins = positive.sum(axis=1), known.sum(axis=1)
         sides = np.broadcast_arrays(positive[:, 1], known[:, 1], *margins)
         sign = _sign(*sides, target)
-        speaks = np.where(of_two, sign != 0 if against else sign > 0, values >= LEAST)
+        favours = (sign != 0) & (sides[0] > 0) if against else sign > 0
+        speaks = np.where(of_two, favours, values >= LEAST)
         label, place = np.nonzero((speaks & self.takes_part).T)
-        if against and not of_two.all():  # of more codes: whether higher ones have more of it
+        if signed and not of_two.all():  # of more codes: whether higher ones have more of it
             codes = np.arange(tables.shape[1])[:, None]
             sums = (codes * positive).sum(axis=1), (codes * known).sum(axis=1)
             sign = np.where(of_two, sign, np.sign(info.difference(margins[1], *sums, margins[0])))
@@ -267,3 +312,41 @@ def _sign(
         alike |= (inside == rows << bits) & (outside == known - rows << bits)
         sign = np.where(alike, 0, sign)
     return np.asarray(sign)
+
+
+def entry_numbers(entries: Entries, place: ndarray, offset: int) -> ndarray:
+    """Return (9, e) what `Entries` hold, the `place` of each behind label and feature.
+
+    Labels are numbered from `offset` on."""
+    label, feature, *others = entries.columns()
+    return np.stack([label + offset, feature, place, *others]).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Strongest(LabelReduction):
+    """The `most` features of each label that say most of it, for it or against it.
+
+    Numbers of `entry_numbers`, labels from `offset` on."""
+
+    target: Labels
+    measure: Measure
+    most: int = LISTED
+    offset: int = 0
+
+    def of_range(self, first: int, last: int) -> Strongest:
+        target = labels_in(self.target, first, last)
+        return replace(self, target=target, offset=self.offset + first)
+
+    def together(self, parts: Sequence[ndarray]) -> ndarray:
+        return np.concatenate(parts, axis=1)
+
+    def __call__(self, counts: Counts) -> ndarray:
+        out = []
+        for first, last, part in label_ranges(counts, self.target):
+            target = labels_in(self.target, first, last)
+            tables = Tables(part, target, np.ones(target.q, bool))
+            entries = tables.entries(self.measure, against=True, signed=True)
+            starts = np.searchsorted(entries.label, np.arange(last - first + 1))
+            leaders, place = leading(starts, entries.strength, self.most)
+            out.append(entry_numbers(entries.take(leaders), place, self.offset + first))
+        return np.concatenate(out, axis=1)

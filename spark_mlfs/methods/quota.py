@@ -22,8 +22,9 @@ Deviations: none."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy import ndarray
@@ -40,14 +41,13 @@ from ..statistics.stretched import commonest
 from ..statistics.targets import Labels
 from .base import PLACES, Scores
 from .counting import BINNING, NUM_BINS, Counting, CountingMethod
-from .label_entries import Information, Tables, label_ranges
+from .label_entries import Entries, Information, Tables, entry_numbers, label_ranges
 from .label_settings import LABEL_NOISE, LABEL_WEIGHTS
 
 
 @dataclass(frozen=True)
-class Turns(LabelReduction):
-    """Turn of each feature, ∞ where it is in no label's first `most` places, the largest
-    information about a label that it speaks for, 0 where there is none, and `commonest`: (4, v).
+class Places(LabelReduction):
+    """The places of features in the orders of labels, `most` of each, and their turns.
 
     `unit` of the rows' weights."""
 
@@ -56,28 +56,23 @@ class Turns(LabelReduction):
     most: int | None
     power: float
     unit: float
+    signed: ClassVar[bool] = False
 
-    def of_range(self, first: int, last: int) -> Turns:
+    def of_range(self, first: int, last: int) -> Places:
         return replace(self, target=labels_in(self.target, first, last))
 
-    def together(self, parts: Sequence[ndarray]) -> ndarray:
-        numbers = np.stack(parts)
-        return np.stack([numbers[:, 0].min(axis=0), numbers[:, 1].max(axis=0), *numbers[0, 2:]])
-
-    def __call__(self, counts: Counts) -> ndarray:
-        out = np.stack([np.full(counts.count, np.inf), np.zeros(counts.count)])
+    def ranges(self, counts: Counts) -> Iterator[tuple[int, Entries, ndarray, ndarray, ndarray]]:
+        """Yield of some labels, from the first on, all that speaks for them, which entries have a
+        place, these places, and the turns."""
         rates = self._rates(counts.totals)
-        everything = np.ones(counts.count, bool)
         for first, last, part in label_ranges(counts, self.target):
             target = labels_in(self.target, first, last)
             tables = Tables(part, target, rates[first:last] > 0)
-            entries = tables.entries(self.measure, everything, against=False)
-            np.maximum.at(out[1], entries.feature, entries.strength)
+            entries = tables.entries(self.measure, signed=self.signed)
             starts = np.searchsorted(entries.label, np.arange(last - first + 1))
             leaders, place = leading(starts, entries.strength, self.most)
             turn = place / rates[first:last][entries.label[leaders]]
-            np.minimum.at(out[0], entries.feature[leaders], turn)
-        return np.concatenate([out, commonest(counts)])
+            yield first, entries, leaders, place, turn
 
     def _rates(self, totals: ndarray) -> ndarray:
         """Return (q,) v_l·N_l^power, 0 of labels that take no part."""
@@ -93,6 +88,50 @@ class Turns(LabelReduction):
             rows = np.ldexp(corrected * self.unit, -target.noise_bits)
         weights = 1.0 if target.weights is None else np.array(target.weights)
         return np.where(varies, weights * rows**self.power, 0.0)
+
+
+@dataclass(frozen=True)
+class Turns(Places):
+    """Turn of each feature, ∞ where it has no place, the largest information about a label that it
+    speaks for, 0 where there is none, and `commonest`: (4, v)."""
+
+    def together(self, parts: Sequence[ndarray]) -> ndarray:
+        numbers = np.stack(parts)
+        return np.stack([numbers[:, 0].min(axis=0), numbers[:, 1].max(axis=0), *numbers[0, 2:]])
+
+    def __call__(self, counts: Counts) -> ndarray:
+        out = np.stack([np.full(counts.count, np.inf), np.zeros(counts.count)])
+        for _, entries, leaders, _, turn in self.ranges(counts):
+            np.maximum.at(out[1], entries.feature, entries.strength)
+            np.minimum.at(out[0], entries.feature[leaders], turn)
+        return np.concatenate([out, commonest(counts)])
+
+
+@dataclass(frozen=True)
+class Sets(Places):
+    """What the features `kept` (v,) say of the labels that keep them, by the `last` rank of a turn.
+
+    `offset` of the labels: numbers of `entry_numbers`."""
+
+    signed = True
+    kept: ndarray
+    last: int
+    offset: int = 0
+
+    def of_range(self, first: int, last: int) -> Sets:
+        target = labels_in(self.target, first, last)
+        return replace(self, target=target, offset=self.offset + first)
+
+    def together(self, parts: Sequence[ndarray]) -> ndarray:
+        return np.concatenate(parts, axis=1)
+
+    def __call__(self, counts: Counts) -> ndarray:
+        out = []
+        for first, entries, leaders, place, turn in self.ranges(counts):
+            keeps = self.kept[entries.feature[leaders]] & (ranks_of(turn) <= self.last)
+            listed = entries.take(leaders[keeps])
+            out.append(entry_numbers(listed, place[keeps], self.offset + first))
+        return np.concatenate(out, axis=1)
 
 
 class Quota(CountingMethod):
@@ -132,14 +171,31 @@ class Quota(CountingMethod):
         return [self._turns(engine, p, engine.num_features)]
 
     def _turns(self, engine: Engine, p: Values, count: int) -> LabelRanges:
+        counts, of_places = self._places(engine, p, count)
+        return LabelRanges((counts,), Turns(*of_places))
+
+    def _places(self, engine: Engine, p: Values, count: int) -> tuple[TwoWay, tuple[Any, ...]]:
+        """Return the counts, and what `Places` needs."""
         counting = Counting(engine, {**p, BINNING.name: p[BINNING.name] + OCCURRENCE})
         target = counting.target
         assert isinstance(target, Labels)
         limits = [p.get(PLACES, count), p["per_label"], engine.num_features]
         most = min(limit for limit in limits if limit is not None)
         unit = engine.profile.weight_unit
-        turns = Turns(target, Information(counting.logs), most, p["power"], unit)
-        return LabelRanges((TwoWay(counting.coding, target),), turns)
+        of_places = target, Information(counting.logs), most, p["power"], unit
+        return TwoWay(counting.coding, target), of_places
+
+    def label_sets(
+        self,
+        engine: Engine,
+        p: Values,
+        kept: ndarray,
+        scores: Scores,
+    ) -> list[Statistic]:
+        counts, of_places = self._places(engine, p, engine.num_features)
+        turns = 1 / scores.values[kept & (scores.values > 0)]
+        last = int(ranks_of(turns).max(initial=0))
+        return [LabelRanges((counts,), Sets(*of_places, kept, last))]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         turns = self._turns(engine, p, count)

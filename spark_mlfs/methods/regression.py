@@ -34,6 +34,7 @@ MAX_ITER = Parameter("max_iter", 10_000, Integer(1), "iterations at most")
 
 MANY_LABELS = 10_000
 SKETCH_WIDTH = 256
+MOST_WEIGHTS = 64 << 20  # bytes of weights that travel with the scores
 
 
 LABEL_SKETCH = Parameter(
@@ -176,6 +177,10 @@ def scores_of(
     details = {"iterations": solution.iterations, "labelled_rows": int(view.n)}
     if sketch:
         details["label_sketch"] = sketch
+    weights = None
+    if not sketch and 8 * engine.num_features * solution.weights.shape[1] <= MOST_WEIGHTS:
+        weights = np.zeros((engine.num_features, solution.weights.shape[1]))
+        weights[slice(None) if view.varying is None else view.varying] = solution.weights
     return Scores.of_varying(
         row_norms(solution.weights),
         view.varying,
@@ -183,4 +188,5 @@ def scores_of(
         objective=[float(v) for v in solution.objective],
         converged=solution.converged,
         details=details,
+        weights=weights,
     )

@@ -3,6 +3,7 @@ narrow."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..methods.base import HELD_OUT
 from ..pipeline import Result, meaning
 from ..read.encoded import SHOWN, Gallery
 from ..select import Evidence
+from ..select.label_sets import strength_of
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import HALVINGS, MOST_LABELS, Portrait
 from ..select.portrait import MOST_ROWS as MOST_PORTRAYED
@@ -25,6 +27,8 @@ from .figures import Plot, curve, path_of
 MOST_NAMES = 20  # of a list of features
 MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
 SHOWN_PICKS, SHOWN_LABELS = 30, 20
+MOST_SETS = 200  # labels whose features are listed; others are found by name
+SHOWN_OF_LABEL = 10  # features of a label
 NEAR_COPY = 0.9  # |r| from which a pick repeats another
 FAINT = 0.1  # |r| below which a pick tells nothing of a label
 
@@ -35,11 +39,12 @@ def page(
     num_kept: int,
     portrait: Portrait | None = None,
     gallery: Gallery | None = None,
+    by_label: pd.DataFrame | None = None,
 ) -> str:
     """Return the report of a selection run as HTML text.
 
     `manifest` is what manifest.json says, `portrait` is of the picks, of files a `gallery` shows
-    some."""
+    some, `by_label` is what labels.csv has."""
     features = feature_rows(result, num_kept)
     path = manifest["data"]["path"]
     evidence = result.evidence
@@ -64,6 +69,7 @@ def page(
         features=_features(result, features),
         constraints=_constraints(result),
         label_rows=label_rows(result),
+        label_sets=label_sets(result, by_label),
         portrait=sections(result, portrait),
         smaller=smaller,
         files=dict(zip(names, largest_and_smallest, strict=False)),
@@ -324,6 +330,35 @@ def label_rows(result: Result) -> list[Any]:
         "imbalance": imbalance,
     }
     return _rows(pd.DataFrame(table).iloc[np.argsort(-count, kind="stable")])
+
+
+def label_sets(result: Result, by_label: pd.DataFrame | None) -> dict[str, Any] | None:
+    """Return what the kept features say of each label: the largest labels, and how to find others.
+
+    A line a label: its name, rows, and features, each with its strength and whether it speaks
+    against the label; `others` (name, the first features)."""
+    if by_label is None or not len(by_label):
+        return None
+    label = by_label["label"].to_numpy()
+    starts = [0, *(np.flatnonzero(label[1:] != label[:-1]) + 1).tolist(), len(label)]
+    parts = {label[a]: (a, z) for a, z in itertools.pairwise(starts)}
+    names = by_label["name"].tolist()
+    strength = by_label["strength"].tolist()
+    against = (by_label["speaks"] == "against").tolist()
+    largest = [row for row in label_rows(result) if row.name in parts]
+
+    def features(name: str, most: int) -> list[tuple[str, float, bool]]:
+        start, stop = parts[name]
+        part = slice(start, min(start + most, stop))
+        return list(zip(names[part], strength[part], against[part], strict=True))
+
+    drawn = [
+        (row.name, row.count, features(row.name, SHOWN_OF_LABEL)) for row in largest[:MOST_SETS]
+    ]
+    others = [
+        (row.name, [name for name, _, _ in features(row.name, 3)]) for row in largest[MOST_SETS:]
+    ]
+    return {"measure": strength_of(result.request, result.scores), "drawn": drawn, "others": others}
 
 
 def places(orders: Mapping[str, Sequence[int]], rows: int) -> list[str]:
