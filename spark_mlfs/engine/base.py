@@ -190,6 +190,7 @@ class Engine(Releasable):
     look_ahead = 1  # how many link vectors a greedy method should ask for at once
     shift: ndarray | None = None  # (d,) exponents of what features are multiplied by
     in_one_process = False  # whether all rows are in this process
+    reads_rows = True  # else it has their sums
 
     def __init__(self, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
         self.profile = profile

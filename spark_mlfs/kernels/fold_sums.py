@@ -29,13 +29,14 @@ class FoldSums:
     xy: ndarray
     folds: tuple[int, ...]
 
-    def label_weights(self, times: ndarray | float = 1.0) -> ndarray:
-        """Return (q,) `times` 1/Var(y_l) over all rows; 0 for a label of one value."""
+    def label_weights(self, times: ndarray | float = 1.0, power: float = 1.0) -> ndarray:
+        """Return (q,) `times` 1/Var(y_l)^`power` over all rows; 0 for a label of one value."""
         n = self.n.sum()
         square = self.yy.sum(axis=0)
         variance = square / n - (self.sum_y.sum(axis=0) / n) ** 2
         varies = variance > ROUNDING * square / n
-        return np.divide(times, variance, out=np.zeros(len(square)), where=varies)
+        weights = np.zeros(len(square))
+        return np.divide(times, variance**power, out=weights, where=varies)
 
     def of(self, folds: ndarray) -> FoldSums:
         """Return the sums of some folds alone, a mask (F,)."""

@@ -12,15 +12,17 @@ none. Unpicked features follow by the first J. Of a number that is auto as few a
 within one standard error over the folds of the largest Σ J; none where that, or what 20 picks made
 without each fold explain of it, is not above one.
 Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard
-deviation; r_l at first ỹ_l, label l of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the
-label's weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0 ``penalty``, p_j ``penalties``
-(`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n the rows whose
-labels are all known. F ``folds`` by the hash of the row id, without ids by that of the row's
-features: equal rows share a fold. Score J of the first pick (v,), without unit.
+deviation; r_l at first ỹ_l, label l of Y (n, q) about its mean over T; w_l = 1/Var(y_l)^p, p
+``label_power``, times the label's weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0
+``penalty``, p_j ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that
+is included; n the rows whose labels are all known. F ``folds`` by the hash of the row id, without
+ids by that of the row's features: equal rows share a fold. Score J of the first pick (v,), without
+unit.
 Cost: one scan for second moments by fold, then O(v·(k + q)) operations a fold for pick k
-(`solvers.forward`). Where they exceed ``driverBytes`` (of arrays ``memory_bytes``), the first J of
-all features is finished on the executors, and the best go on, as many as fit, which the report
-says: three scans. So more memory may pick a feature that is weak alone.
+(`solvers.forward`). Of more than ``candidates`` features, or where their moments exceed
+``driverBytes`` (of arrays ``memory_bytes``), the first J of all features is finished range by
+range, and the best go on, so many or as many as fit, which the report says: three scans. So more of
+them may pick a feature that is weak alone; at most so many are picked.
 Raises: `DataError` where no row has all its labels known, no feature varies over those, or all
 share a fold; `BudgetError` where sums of labels exceed ``driverBytes``, or a worker's share
 ``workerBytes``; `ParameterError` where a parameter is out of range.
@@ -40,7 +42,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError, setting
 from ..kernels.fold_sums import FoldSums
-from ..params import Integer, Number, Parameter, Values
+from ..params import Integer, Number, Optional, Parameter, Values
 from ..solvers import forward
 from ..solvers.pool import Path
 from ..solvers.ties import by_score
@@ -78,6 +80,19 @@ class Forward(Method):
         Parameter("folds", 5, Integer(2, 10), "folds of the rows"),
         LABEL_SKETCH,
         LABEL_WEIGHTS,
+        Parameter(
+            "label_power",
+            1.0,
+            Number(0, 2),
+            "power p of a label's weight 1/Var(y)^p: 1 takes every label alike, 0 by its variance",
+        ),
+        Parameter(
+            "candidates",
+            2000,
+            Optional(Integer(1)),
+            "features that are picked from, the best alone, where there are more; None: as many as "
+            "the memory holds",
+        ),
     )
     greedy = True
     conditions = True
@@ -86,7 +101,7 @@ class Forward(Method):
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         of_all = moments(engine.profile, p)
-        return [of_all if fits(engine, of_all) else moments_of_labels(p)]
+        return [of_all if takes_all(engine, of_all, p) else moments_of_labels(p)]
 
     def score(
         self,
@@ -117,7 +132,7 @@ class Forward(Method):
         candidates = varying
         values = np.zeros(engine.num_features)
         with one_thread():  # the same bits on any driver
-            if not fits(engine, of_all):
+            if not takes_all(engine, of_all, p):
                 width = len(varying)
                 values = first_gains(
                     engine,
@@ -133,11 +148,15 @@ class Forward(Method):
                     values,
                     varying,
                     terms,
+                    p["candidates"],
                 )
                 (sums,) = engine.run(replace(of_all, features=candidates))
+                why = "the driver's budget holds the products of no more"
+                if fits(engine, of_all) or len(candidates) == p["candidates"]:
+                    why = f"as many as candidates = {p['candidates']} says"
                 details["candidates"] = (
                     f"{len(candidates)} of {width} features went on, those that explain most "
-                    "alone: the driver's budget holds the products of no more"
+                    f"alone: {why}"
                 )
             elif len(varying) < engine.num_features:
                 sums = replace(
@@ -146,7 +165,9 @@ class Forward(Method):
                     xx=sums.xx[:, varying[:, None], varying],
                     xy=sums.xy[:, varying],
                 )
-            weights = np.ones(of_all.sketch) if sketched else weights_in_loss(sums, label_factors)
+            weights = (
+                np.ones(of_all.sketch) if sketched else weights_in_loss(sums, p, label_factors)
+            )
             penalty = penalties[candidates]
             terms = terms.among(candidates)
             relevance, path, shares = forward.select_held_out(
@@ -245,9 +266,10 @@ def moments_of_labels(p: Values) -> FoldGrams:
     return FoldGrams(p["folds"], features=np.zeros(0, np.int64))
 
 
-def weights_in_loss(sums: FoldSums, label_factors: ndarray | None) -> ndarray:
+def weights_in_loss(sums: FoldSums, p: Values, label_factors: ndarray | None) -> ndarray:
     """Return (q,) w_l, with the `label_factors` of ``label_weights``."""
-    return sums.label_weights() if label_factors is None else sums.label_weights(label_factors)
+    times = 1.0 if label_factors is None else label_factors
+    return sums.label_weights(times, p["label_power"])
 
 
 def sketch_sizes(profile: Profile, p: Values) -> ndarray:
@@ -256,7 +278,8 @@ def sketch_sizes(profile: Profile, p: Values) -> ndarray:
     numerator = 1.0 if label_factors is None else label_factors
     share = profile.label_mass / np.maximum(profile.observed_total, 1)
     variance = share * (1 - share)
-    weights = np.divide(numerator, variance, out=np.zeros(profile.q), where=variance > 0)
+    weights = np.zeros(profile.q)
+    np.divide(numerator, variance ** p["label_power"], out=weights, where=variance > 0)
     root = np.sqrt(weights)
     largest = min(LARGEST, (1 << 42) // profile.n) // max(1, profile.most_labels)
     relative = root / max(root.max(), np.finfo(float).tiny)
@@ -275,6 +298,19 @@ def fits(engine: Engine, grams: FoldGrams) -> bool:
     return size <= min(engine.budgets.driver, engine.budgets.worker)
 
 
+def takes_all(engine: Engine, grams: FoldGrams, p: Values) -> bool:
+    """Return whether all features are picked from: they are no more than ``candidates``, and fit.
+
+    Sums without their rows have the moments of all; many penalties have no first J of their own."""
+    if not fits(engine, grams):
+        return False
+    most = p["candidates"]
+    if most is None or engine.num_features <= most or not engine.reads_rows:
+        return True
+    factors = penalties_of(engine.profile, p)
+    return factors is not None and len(np.unique(factors)) > FEW_PENALTIES
+
+
 def first_gains(
     engine: Engine,
     p: Values,
@@ -289,7 +325,7 @@ def first_gains(
     target = FoldedLabels(profile.q, p["folds"], profile)
     if sketch_width(profile, p):
         (base,) = engine.run(moments_of_labels(p))
-    weights = weights_in_loss(base, label_factors)
+    weights = weights_in_loss(base, p, label_factors)
     distinct, place = np.unique(penalties, return_inverse=True)
     if len(distinct) > FEW_PENALTIES:
         raise ParameterError(
@@ -311,11 +347,12 @@ def best(
     values: ndarray,
     varying: ndarray,
     terms: PickConstraints,
+    most: int | None,
 ) -> ndarray:
     """Return the features that go on, ascending.
 
-    They are the included, and of the others those of the largest values, as many as fit; groups by
-    the best of their members, and whole."""
+    They are the included, and of the others those of the largest values, as many as fit, `most`
+    together; groups by the best of their members, and whole."""
     worth = np.full(len(values), -np.inf)
     worth[varying] = values[varying]
     for group in terms.groups:
@@ -325,7 +362,9 @@ def best(
     others = order[~np.isin(order, terms.include)]
     order = np.concatenate([included, others]).astype(np.int64)
     few = 1  # so many fit, or one must
-    many = len(order) + 1  # so many do not
+    many = len(order) + 1  # so many do not, or may not
+    if most is not None:
+        many = min(many, max(most, len(included)) + 1)
     while many - few > 1:
         middle = (few + many) // 2
         if fits(engine, replace(of_all, features=np.sort(order[:middle]))):

@@ -66,6 +66,8 @@ class StateRows(Dataset):
 class StateEngine(Engine):
     """Looks the sums up, of the features that vary, and finishes them."""
 
+    reads_rows = False
+
     def __init__(self, states: Any, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
         super().__init__(profile, budgets)
         self.sums = states.sums
