@@ -32,6 +32,7 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import errors, evaluate, pipeline, read, states
+    from .adapters.arrays import by_label
     from .adapters.typed import rank
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
@@ -68,6 +69,7 @@ __all__ = [
     "MultiLabelSelectorModel",
     "ParameterError",
     "SparkMlfsError",
+    "by_label",
     "classifier_class",
     "compare",
     "drift",
@@ -144,7 +146,7 @@ _NAMES = {
     "evaluate": "evaluate",
     "session.local": "local_session",
     "pipeline": "pipeline",
-    "adapters.arrays": "rank",
+    "adapters.arrays": "by_label rank",
     "read": "read",
     "states": "states",
 }

@@ -21,6 +21,8 @@ from ..kernels.missing import MISSING_OF_SELECTORS
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text, by_name
 from ..select import Constraints, Cut, constraints, modes
+from ..select.label_sets import COLUMNS
+from ..statistics.base import Budgets
 from .docstrings import takes_settings
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
@@ -69,6 +71,8 @@ GRADING = SETTINGS
 # settings of `states.rank`
 ON_SUMS = (SCREEN, *CONSTRAINTS, *(p for p in SELECTION if p.name in modes.GENERAL), MEMORY)
 ON_ROWS = (*ON_SUMS, *GRADING, MISSING_OF_SELECTORS)  # and of `rank`
+
+OF_ROWS = ("sample_weight", "row_ids", "row_groups", "label_delimiter", "label_key")
 
 
 def request_of(
@@ -164,28 +168,77 @@ def rank(  # noqa: PLR0913
     >>> rank(X, tags, "mim", k=1)["name"].tolist()
     ['x0']
     """
+    arguments = {
+        **parameters,
+        "method_params": method_params,
+        "sample_weight": sample_weight,
+        "row_ids": row_ids,
+        "row_groups": row_groups,
+        "label_delimiter": label_delimiter,
+        "label_key": label_key,
+    }
+    return in_kind(kept_frame(_ranked(X, Y, method, k, arguments)[1]), X)
+
+
+@spelled_by(in_arrays)
+def by_label(
+    X: Any,
+    Y: Any,
+    method: str = "quota",
+    k: int | str | None = 50,
+    **arguments: Any,
+) -> pd.DataFrame:
+    """Return which of the `k` best features speak for each label, or against it.
+
+    The arguments are those of `rank`. A pandas frame of label, place, name, strength, speaks ("for"
+    or "against"), and of features of two values the counts of rows (`select.label_sets` has the
+    formulas). Of `quota` the features that the label keeps, of other methods at most 20 a label;
+    none where the memory does not suffice.
+
+    >>> X, tags = [[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]
+    >>> by_label(X, tags, k=1)[["label", "place", "name", "speaks"]].values.tolist()
+    [['b', 1, 'x0', 'for']]
+    """
+    rows, result, memory = _ranked(X, Y, method, k, arguments)
+    result.warn(stacklevel=3)
+    table, _ = pipeline.by_label(rows, result, Budgets(driver=memory, worker=memory))
+    return in_kind(pd.DataFrame(columns=[*COLUMNS]) if table is None else table, X)
+
+
+def _ranked(
+    X: Any,
+    Y: Any,
+    method: str,
+    k: int | str | None,
+    arguments: Mapping[str, Any],
+) -> tuple[Dataset, pipeline.Result, int]:
+    """Return the rows, the result and the memory by the arguments of `rank`."""
+    others = {name: value for name, value in arguments.items() if name not in OF_ROWS}
+    method_params = others.pop("method_params", None)
     request, settings = request_and_settings(
         method,
         k,
         method_params,
-        parameters,
+        others,
         ON_ROWS,
     )
-    grades = grades_of(settings, request, sample_weight is not None)
-    pipeline.check_rows([request], False, False, row_groups is not None)
+    weight, ids, groups, delimiter, key = (arguments.get(name) for name in OF_ROWS)
+    grades = grades_of(settings, request, weight is not None)
+    pipeline.check_rows([request], False, False, groups is not None)
     rows, _ = pack_arrays(
         as_table(X),
         as_table(Y),
-        sample_weight,
+        weight,
         grades,
-        label_delimiter,
+        delimiter,
         settings["missing"],
         request.takes_codes,
-        ids=row_ids,
-        groups=row_groups,
-        label_key=label_key,
+        ids=ids,
+        groups=groups,
+        label_key=key,
     )
-    return in_kind(kept_frame(selected(rows, request, settings["memory_bytes"])), X)
+    memory = memory_of(settings["memory_bytes"])
+    return rows, selected(rows, request, memory), memory
 
 
 def kept_frame(result: pipeline.Result) -> pd.DataFrame:
