@@ -14,6 +14,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from ..blocks.codec import State
+from ..blocks.coding import OCCURRENCE
 
 MOMENTS = {
     "n": ".",
@@ -64,7 +65,8 @@ def describe_kind(kind: str) -> str:
     words, _ = KINDS[name]
     if kind == name:
         return words
-    return f"{words} ({kind.removeprefix(name).strip()})"
+    codes = kind.removeprefix(name).strip().replace(OCCURRENCE, ", or what occurs")
+    return f"{words} ({codes})"
 
 
 def describe_kinds(kinds: Iterable[str]) -> str:

@@ -279,6 +279,40 @@ def test_what_the_picks_take_is_within_what_is_told(width, labels):
             )
 
 
+def test_no_more_than_the_candidates_go_on():
+    """The best alone of more features, whatever the memory; from no more they are all picked."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(300, 90))
+    y = (x[:, :5] @ rng.normal(size=(5, 6)) + 0.5 * rng.normal(size=(300, 6)) > 0.4).astype(float)
+    whole = scored(engine_of(x, y), 5, candidates=None)
+    few = scored(engine_of(x, y), 5, candidates=12)
+    np.testing.assert_allclose(few.values, whole.values, rtol=1e-9, atol=1e-12)
+    order = np.sort(np.argsort(-np.round(whole.values, 12), kind="stable")[:12])
+    alone = scored(engine_of(x[:, order], y), 5)
+    assert few.path.picks == order[alone.path.picks].tolist()
+    np.testing.assert_allclose(few.path.gains, alone.path.gains, rtol=1e-9)
+    assert few.details["candidates"].startswith("12 of 90 features went on")
+    assert few.details["candidates"].endswith("as many as candidates = 12 says")
+    assert "candidates" not in scored(engine_of(x, y), 5, candidates=90).details
+    request = pipeline.Request.of("forward", {"candidates": 12}, 20)
+    (result,) = pipeline.rank(pack_arrays(x, y)[0], [request])
+    assert result.ranking["score"].notna().sum() == 12  # the others follow by what they say alone
+
+
+def test_the_power_of_a_label_is_a_weight_of_its_variance():
+    x, y = example()
+    y[:, 0] *= np.arange(len(y)) % 3 == 0  # of another variance
+    for power in (0, 0.5, 0.75, 2):
+        weights = y.var(axis=0) ** (1 - power)
+        by_power = scored(engine_of(x, y), label_power=power)
+        by_weight = scored(engine_of(x, y), label_weights=weights.tolist())
+        assert by_power.path.picks == by_weight.path.picks
+        np.testing.assert_allclose(by_power.path.gains, by_weight.path.gains, rtol=1e-9)
+        sketched = scored(engine_of(x, y), label_power=power, label_sketch=3)
+        alike = scored(engine_of(x, y), label_weights=weights.tolist(), label_sketch=3)
+        np.testing.assert_allclose(sketched.path.gains, alike.path.gains, rtol=1e-5)
+
+
 def test_included_features_and_whole_groups_go_on():
     rng = np.random.default_rng(6)
     x = rng.normal(size=(300, 90))
