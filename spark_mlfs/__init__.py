@@ -113,6 +113,7 @@ __all__ += [  # the classes, written by conf/developers/generate.py
     "OMFSSelector",
     "PMUSelector",
     "PPTCMISelector",
+    "QuotaSelector",
     "ReliefFSelector",
     "RFSSelector",
     "RidgeSelector",

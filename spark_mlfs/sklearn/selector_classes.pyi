@@ -56,6 +56,11 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
         label_coding: Literal['br', 'lp'] = "br", aggregate: Literal['sum', 'mean', 'max'] = "sum",
         label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         **common: Unpack[_Common]) -> None: ...
+class QuotaSelector(WeightedSelectorOfArrays, entry="quota"):
+    """Label quotas: each label keeps its best features, in proportion to its rows."""
+    def __init__(self, *, num_bins: int = 5, binning: Literal['width', 'quantile'] = "width", power: float = 1.0,
+        per_label: int | None = None, label_weights: str | dict[str, float] | Sequence[float] = "uniform",
+        label_noise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
 class PPTCMISelector(WeightedSelectorOfArrays, entry="ppt-cmi"):
     """Pruned labelsets as one class, then CMI or MIM; plug-in or k-nearest-neighbour estimates."""
     def __init__(self, *, num_bins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -117,7 +122,8 @@ class FastCanSelector(WeightedSelectorOfArrays, entry="fastcan"):
 class ForwardSelector(WeightedSelectorOfArrays, entry="forward"):
     """J(j): the share of the labels' variance that feature j explains on rows it was not fitted to, beside the picks."""
     def __init__(self, *, penalty: float = 1.0, folds: int = 5, label_sketch: int | None = None,
-        label_weights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_power: float = 1.0,
+        candidates: int | None = 2000, **common: Unpack[_Common]) -> None: ...
 class FStatisticSelector(WeightedSelectorOfArrays, entry="f-statistic"):
     """F = (n − q)/(q − 1) · Σ n_l(μ_l − μ)² / Σ_l Σ_{i∈l}(x_i − μ_l)²."""
     def __init__(self, **common: Unpack[_Common]) -> None: ...
