@@ -179,7 +179,8 @@ class Result:
         included = set() if resolved is None else {*resolved.include}
         counts = []
         if self.scores.worth is not None:
-            counts.append(len(included.union(self.profile.varying[self.scores.worth].tolist())))
+            worth = self.profile.varying[self.scores.worth]
+            counts.append(len(included.union(worth.tolist())))
         if path is not None and resolved is not None and resolved.costs is not None:
             picked = self.profile.varying[path.picks].tolist()
             affordable = included.union(picked)

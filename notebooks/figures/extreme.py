@@ -82,11 +82,11 @@ def measured(values: np.ndarray, y: np.ndarray, train: np.ndarray) -> tuple[floa
     return 100 * hit.mean(), 100 * (hit * worth[first]).sum() / best.sum()
 
 
-def measure(name: str) -> pd.DataFrame:
-    """A line a split, share and choice of words."""
+def measure(name: str, file: Path) -> None:
+    """Write a line a split, share and choice of words; splits that are there stay."""
     x, y = rows_of(name)
-    lines = []
-    for split in range(SPLITS):
+    lines = pd.read_csv(file).to_dict("records") if file.exists() else []
+    for split in range(len(lines) // (1 + len(SHARES) * len(METHODS)), SPLITS):
         order = np.random.default_rng(split + 1).permutation(len(y))
         test, train = np.split(order, [int(len(order) * HELD_OUT)])
         choices = [(1.0, ALL), *((share, method) for share in SHARES for method in METHODS)]
@@ -111,10 +111,7 @@ def measure(name: str) -> pd.DataFrame:
                     **facts,
                 }
             )
-            print(
-                name, split, share, method, {k: round(v, 1) for k, v in facts.items()}, flush=True
-            )
-    return pd.DataFrame(lines)
+        pd.DataFrame(lines).to_csv(file, index=False)
 
 
 def interval(differences: np.ndarray) -> tuple[float, float]:
@@ -234,6 +231,6 @@ if __name__ == "__main__":
     Path(folder).mkdir(parents=True, exist_ok=True)
     if task == "measure":
         for name in names or SETS:
-            measure(name).to_csv(Path(folder) / f"{name}.csv", index=False)
+            measure(name, Path(folder) / f"{name}.csv")
     else:
         page(Path(folder))

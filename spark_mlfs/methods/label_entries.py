@@ -111,7 +111,8 @@ class ChiSquares(Measure):
         known: ndarray,
     ) -> ndarray:
         a, f, p, n = (side * self.unit for side in (both, occurs, positive, known))
-        return np.asarray(n * (a * n - f * p) ** 2 / (f * (n - f) * p * (n - p)))
+        margins = f * (n - f) * p * (n - p)
+        return np.asarray(n * (a * n - f * p) ** 2 / margins)
 
     def of_tables(self, target: Labels, counts: ndarray) -> ndarray:
         counts = target.denoised_counts(counts)
@@ -197,13 +198,13 @@ class Tables:
         speaks = sign != 0 if against else sign > 0
         speaks &= self.takes_part[label] & counts.coding.occurs[feature_of_slot][slot]
         places = np.flatnonzero(speaks)
-        seen = [side[places] for side in sides]
+        listed = [side[places] for side in sides]
         return Entries(
             label[places],
             feature_of_slot[slot[places]],
-            measure.of_two(*_corrected(*seen, target)),
+            measure.of_two(*_corrected(*listed, target)),
             sign[places],
-            *seen,
+            *listed,
         )
 
     def _of_tables(
@@ -233,8 +234,9 @@ class Tables:
         tables = self.counts.dense(int(chunk[0]), int(chunk[-1]) + 1)
         values = measure.of_tables(target, tables)
         of_two = (self.counts.coding.bins[chunk] == 2)[:, None]
+        of_all = tables[:, :, :1]
         unknown = target.unknown(tables)
-        known = tables[:, :, :1] if unknown is None else tables[:, :, :1] - unknown
+        known = of_all if unknown is None else of_all - unknown
         positive = tables[:, :, 1 : 1 + target.q]
         margins = positive.sum(axis=1), known.sum(axis=1)
         sides = np.broadcast_arrays(positive[:, 1], known[:, 1], *margins)
@@ -247,13 +249,13 @@ class Tables:
             sums = (codes * positive).sum(axis=1), (codes * known).sum(axis=1)
             sign = np.where(of_two, sign, np.sign(info.difference(margins[1], *sums, margins[0])))
         two = of_two[place, 0]
-        seen = [np.where(two, side[place, label], -1) for side in sides]
+        listed = [np.where(two, side[place, label], -1) for side in sides]
         return Entries(
             label,
             chunk[place],
             values[place, label],
             sign[place, label],
-            *seen,
+            *listed,
         )
 
 

@@ -96,8 +96,10 @@ class Turns(Places):
     speaks for, 0 where there is none, and `commonest`: (4, v)."""
 
     def together(self, parts: Sequence[ndarray]) -> ndarray:
-        numbers = np.stack(parts)
-        return np.stack([numbers[:, 0].min(axis=0), numbers[:, 1].max(axis=0), *numbers[0, 2:]])
+        numbers = np.stack(parts, axis=1)
+        turn, largest = numbers[:2]
+        of_all_rows = numbers[2:, 0]
+        return np.stack([turn.min(axis=0), largest.max(axis=0), *of_all_rows])
 
     def __call__(self, counts: Counts) -> ndarray:
         out = np.stack([np.full(counts.count, np.inf), np.zeros(counts.count)])

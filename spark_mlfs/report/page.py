@@ -340,7 +340,8 @@ def label_sets(result: Result, by_label: pd.DataFrame | None) -> dict[str, Any] 
     if by_label is None or not len(by_label):
         return None
     label = by_label["label"].to_numpy()
-    starts = [0, *(np.flatnonzero(label[1:] != label[:-1]) + 1).tolist(), len(label)]
+    is_next = label[1:] != label[:-1]
+    starts = [0, *(np.flatnonzero(is_next) + 1).tolist(), len(label)]
     parts = {label[a]: (a, z) for a, z in itertools.pairwise(starts)}
     names = by_label["name"].tolist()
     strength = by_label["strength"].tolist()
