@@ -520,10 +520,10 @@ def _column_sums(filled: ndarray, mass: ndarray | None = None) -> ndarray:
     n, d = filled.shape
     if mass is not None:
         return np.array([mass[filled[:, j]].sum() for j in range(d)], np.int64)
-    whole = n - n % 255  # of so many rows a sum fits a byte, which is quick
-    runs = filled[:whole].view(np.uint8).reshape(-1, 255, d)
+    last = n - n % 255  # of so many rows a sum fits a byte, which is quick
+    runs = filled[:last].view(np.uint8).reshape(n // 255, 255, d)
     sums = runs.sum(axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
-    return np.asarray(sums + filled[whole:].sum(axis=0))
+    return np.asarray(sums + filled[last:].sum(axis=0))
 
 
 def _two_valued(

@@ -310,9 +310,9 @@ def _sign(
         inside = target.denoised(joint, rows)
         outside = target.denoised(positive - joint, known - rows)
         bits = target.noise_bits
-        alike = (inside == 0) & (outside == 0)
-        alike |= (inside == rows << bits) & (outside == known - rows << bits)
-        sign = np.where(alike, 0, sign)
+        is_same = (inside == 0) & (outside == 0)
+        is_same |= (inside == rows << bits) & (outside == known - rows << bits)
+        sign = np.where(is_same, 0, sign)
     return np.asarray(sign)
 
 

@@ -104,8 +104,8 @@ class StateEngine(Engine):
                 self._over_rows()
             if statistic.by_features:
                 return self._numbers(statistic)
-            whole = [self._shard(part, 0, self.num_features) for part in statistic.parts]
-            return statistic.reduced(whole)
+            results = [self._shard(part, 0, self.num_features) for part in statistic.parts]
+            return statistic.reduced(results)
         if type(statistic) is KnownRows:
             return self._states.known()
         if type(statistic) in (TwoWay, GroupMoments):
