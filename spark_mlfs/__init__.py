@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     )
     from .ml.selector_classes import *
     from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
+    from .ml.text_classes import *
+    from .ml.texts import TextFeaturesModel
     from .report.comparison_page import compare
     from .report.drift_page import drift
     from .session.local import local_session
@@ -69,6 +71,7 @@ __all__ = [
     "MultiLabelSelectorModel",
     "ParameterError",
     "SparkMlfsError",
+    "TextFeaturesModel",
     "by_label",
     "classifier_class",
     "compare",
@@ -131,6 +134,7 @@ __all__ += [  # the classes, written by conf/developers/generate.py
     "ImageFeatures",
     "OnnxEncoder",
     "SoundFeatures",
+    "TextFeatures",
 ]
 
 # the names of each module, or its own name where it is one of them
@@ -142,6 +146,8 @@ _NAMES = {
     "errors": "BudgetError DataError ParameterError SparkMlfsError errors",
     "ml.learners": "MultiLabelClassificationModel MultiLabelExtractorModel",
     "ml.selectors": "MultiLabelSelector MultiLabelSelectorModel",
+    "ml.text_classes": "TextFeatures",
+    "ml.texts": "TextFeaturesModel",
     "report.comparison_page": "compare",
     "report.drift_page": "drift",
     "evaluate": "evaluate",

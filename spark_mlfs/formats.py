@@ -164,6 +164,16 @@ def format_of(path: str | Sequence[str] | None) -> str | None:
     return formats[0] if names and len(formats) == 1 else None
 
 
+def with_text(format: str | None, options: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """Return a format and its options; of a table of which a column of text is read, those of it.
+
+    >>> with_text("csv", {"text": "body"})
+    ('text', {'text': 'body', 'source': 'csv'})"""
+    if tabular(format) and "text" in options and not counts_words(format):
+        return "text", {**options, "source": format}
+    return format, dict(options)
+
+
 def no_format(setting: str) -> ParameterError:
     """Return the error where the names of the files do not determine the format.
 

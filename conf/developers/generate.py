@@ -22,10 +22,11 @@ from spark_mlfs.adapters.classes import EstimatorClasses
 from spark_mlfs.adapters.docstrings import WIDTH, annotation, literal
 from spark_mlfs.ml import encoders, selectors, shared
 from spark_mlfs.ml import learners as spark_learners
+from spark_mlfs.ml import texts as spark_texts
 from spark_mlfs.ml.params import Checked
 from spark_mlfs.params import REQUIRED, Optional, Parameter
 from spark_mlfs.sklearn import encoders as array_encoders
-from spark_mlfs.sklearn import learners
+from spark_mlfs.sklearn import learners, texts
 from spark_mlfs.sklearn import selectors as array_selectors
 
 PACKAGE = Path(spark_mlfs.__file__).resolve().parent
@@ -62,6 +63,7 @@ TITLES = {
     "extractor": "An estimator for every extractor",
     "classifier": "An estimator for every classifier",
     "encoder": "A transformer for every encoder of files",
+    "text": "Texts as vectors",
 }
 ROOMS = {
     "ml": (
@@ -69,12 +71,14 @@ ROOMS = {
         spark_learners.EXTRACTING,
         spark_learners.CLASSIFYING,
         encoders.ENCODING,
+        spark_texts.TEXTS,
     ),
     "sklearn": (
         array_selectors.SELECTORS,
         learners.EXTRACTING,
         learners.CLASSIFYING,
         array_encoders.ENCODING,
+        texts.TEXTS,
     ),
 }
 
@@ -90,7 +94,7 @@ def classes_of(classes: EstimatorClasses) -> list[Any]:
 
 def kind_of(classes: EstimatorClasses) -> str:
     """Return what the classes are: encoders have no ending of their own."""
-    return classes.suffix.lower() or "encoder"
+    return classes.suffix.lower() or classes.registry.kind
 
 
 def base(cls: Any) -> Any:
@@ -137,7 +141,8 @@ def stub(face: str, classes: EstimatorClasses) -> str:
     common = "".join(
         f"    {spelled(p)}: {annotation(p.constraint)}\n" for p in estimators[0]._common
     )
-    parts = [f"class _Common(TypedDict, total=False):\n{common}\n"]
+    body = common or "    ...\n"
+    parts = [f"class _Common(TypedDict, total=False):\n{body}\n"]
     mixins: dict[tuple[str, str], str] = {}
     bodies = []
     for cls in estimators:
@@ -242,10 +247,6 @@ def rank_stub(room: str, imports: str = "") -> str:
 
 def option_type(constraint: Any) -> str:
     """Return the type of what an option of a reader takes."""
-    if isinstance(constraint, formats.Names):
-        return "Sequence[str]" if constraint.listed else "str | Sequence[str]"
-    if isinstance(constraint, formats.Distinct):
-        return "Sequence[str] | None"
     if isinstance(constraint, formats.Texts):
         return "Mapping[str, str]"
     if isinstance(constraint, formats.Either):

@@ -11,6 +11,7 @@ from operator import attrgetter
 from string import Template
 from typing import Any, TypeVar
 
+from ..formats import Distinct, Names
 from ..params import (
     Choice,
     Costs,
@@ -51,6 +52,10 @@ def annotation(constraint: Any) -> str:
         return "int | str"
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(repr, constraint.options))}]"
+    if isinstance(constraint, Names):
+        return "Sequence[str]" if constraint.listed else "str | Sequence[str]"
+    if isinstance(constraint, Distinct):
+        return "Sequence[str] | None"
     if isinstance(constraint, NumberList):
         kinds = ["Sequence[float]"]
         if constraint.named:

@@ -16,7 +16,7 @@ from ..classify.base import Predictor
 from ..errors import ParameterError, setting
 from ..kernels.matrix import Matrix
 from ..media.base import passages_of
-from ..read.words import WordCounts
+from ..read.word_vectors import TextReader
 
 BEST = "best_passages"  # the column that tells them
 
@@ -55,7 +55,7 @@ class PassageReader:
     @staticmethod
     def of(read: Any, words: int) -> PassageReader:
         """What reads passages as `read` does texts; `ParameterError` where it reads none."""
-        if not isinstance(read, WordCounts):
+        if not isinstance(read, TextReader):
             raise ParameterError(
                 f"{setting('explain')} tells the passages of texts whose words a pipeline counts, "
                 "and this one reads no texts: leave it out"

@@ -63,16 +63,19 @@ def run(args: argparse.Namespace) -> int:
     metrics = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
     conditions = [Condition.parse(text, metrics, EXAMPLES) for text in args.require]
     settings = tag_settings(args)
+    text = args.text
+    args.text = None  # a column of the table, not an option of the reader
     work = Work.of(args)
     if tabular(args.format) and _labels_option(work) is REQUIRED:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
     work.check([args.model], "saved pipeline", remedy, options=not tabular(args.format))
-    return work.run_on_engine_for(_check, settings, conditions)
+    return work.run_on_engine_for(_check, text, settings, conditions)
 
 
 def _check(
     work: Work,
+    text: str | None,
     settings: dict[str, Any],
     conditions: list[Condition],
     spark: Any,
@@ -80,7 +83,7 @@ def _check(
     args = work.args
     stages = work.stages
     with stages.stage("model"):
-        scorer = load_pipeline(spark, args.model)
+        scorer = load_pipeline(spark, args.model, text)
     with stages.stage("read"):
         frame, labels = _labelled_rows(spark, scorer, work)
         settings |= _row_names(frame, scorer, work)

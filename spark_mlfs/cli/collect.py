@@ -4,11 +4,12 @@ be read again."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .. import read
-from ..errors import ParameterError
+from ..errors import ParameterError, option
 from ..formats import counts_words
 from ..frames.memory import check_memory
 from ..frames.schema import WEIGHT
@@ -82,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
             "missing=mean gives each state another number: give zero or drop, or fill the values "
             "first"
         )
+    if counts_words(data.format):
+        _check_weights(data.options)
     if counts_words(data.format) and not data.options.get("vocabulary"):
         in_file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
         chosen = {*in_file, *pairs(args.option, "--option")}
@@ -95,6 +98,15 @@ def run(args: argparse.Namespace) -> int:
     work = Work(args, output, None, [(data.path, data.format or "", data.options)])
     work.check(options=True)
     return work.run_on_engine_for(_collect, config, needs, settings=settings)
+
+
+def _check_weights(options: Mapping[str, Any]) -> None:
+    """Refuse weights of terms that need the texts of all states."""
+    if options.get("term_weight") == "tfidf" or options.get("norm") == "l2":
+        raise ParameterError(
+            f"states add up counts, and tf-idf and rows of length 1 need the texts of all of them: "
+            f"give {option('term_weight', 'count')} or binary, and no norm"
+        )
 
 
 def _collect(

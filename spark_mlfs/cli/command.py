@@ -258,6 +258,7 @@ _FLAGS = {
     "weight": "--weight-col",
     "group": "--group-col",
     "features": "--features",
+    "text": "--text",
     "id": "--id",
 }
 

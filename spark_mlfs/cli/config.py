@@ -16,7 +16,7 @@ from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..classify import CLASSIFIERS
 from ..errors import ParameterError, setting
-from ..formats import READERS, accept_options, format_of, no_format, tabular
+from ..formats import READERS, accept_options, format_of, no_format, tabular, with_text
 from ..frames.frame import ENGINE, MEMORY
 from ..frames.schema import CATEGORIES
 from ..methods import DEFAULT_METHOD, METHODS
@@ -334,7 +334,8 @@ def configure(
     }
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
     config = kind(**merged)
-    config.data.format = config.data.format or format_of(config.data.path)
+    data = config.data
+    data.format, data.options = with_text(data.format or format_of(data.path), data.options)
     if config.data.format is None:
         key = f"[data] format in {file}" if file else "--format"
         raise no_format(key)

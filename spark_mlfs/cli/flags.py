@@ -120,6 +120,9 @@ class Flags:
             "COLUMN",
             "feature column or columns of a table; same as --option features=",
         )
+        text = "column of a table that holds a text, whose words are features; of score and check "
+        text += "the column that the saved pipeline reads"
+        flags.value("--text", "COLUMN", text)
         flags.values("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
         flags.value("--id", "COLUMN", "row id column; same as --option id=")
         on_error = (
@@ -249,6 +252,7 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
     options = pairs(args.option, "--option")
     flags = {
         "features": "--features",
+        "text": "--text",
         "labels": "--labels-col",
         "id": "--id",
         "weight": "--weight-col",

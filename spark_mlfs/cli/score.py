@@ -72,16 +72,18 @@ def run(args: argparse.Namespace) -> int:
     """Score a corpus; return the exit code."""
     settings = _checked_settings(args)
     id = args.id
-    args.id = None  # a column of the corpus, not an option of the reader
+    text = args.text
+    args.id = args.text = None  # columns of the corpus, not options of the reader
     work = Work.of(args, replaces=args.append)
     remedy = "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
     work.check([args.model], "saved pipeline", remedy)
-    return work.run_on_engine_for(_score, id, settings, resumes=True)
+    return work.run_on_engine_for(_score, id, text, settings, resumes=True)
 
 
 def _score(
     work: Work,
     id: str | None,
+    text: str | None,
     settings: dict[str, Any],
     spark: Any,
 ) -> int:
@@ -90,7 +92,7 @@ def _score(
     table = work.table
     written: dict[str, Any] = {}
     with stages.stage("model"):
-        scorer = load_pipeline(spark, args.model)
+        scorer = load_pipeline(spark, args.model, text)
     scoring = Scoring(
         spark,
         scorer,

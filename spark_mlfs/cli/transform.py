@@ -96,6 +96,12 @@ def run(args: argparse.Namespace) -> int:
     form = _form(args)
     READERS.create(args.format)  # an unknown one is refused before any path
     work = Work.of(args)
+    if work.options.get("term_weight") == "tfidf":
+        raise ParameterError(
+            "transform gives counts of terms: tf-idf, whose weights are those of training, is part "
+            "of the pipeline that select --classifier fits and score applies; give "
+            "term_weight=count"
+        )
     work.check([args.model], "saved selection", "give the folder that spark-mlfs select wrote")
     reason = None
     if args.output_format not in ("parquet", "xc"):

@@ -26,7 +26,7 @@ from ..errors import (
     setting,
     spelled,
 )
-from ..formats import READERS, accept_options, counts_words, tabular
+from ..formats import READERS, accept_options, counts_words, tabular, with_text
 from ..frames.errors import absent, reading
 from ..frames.frame import ENGINE, MEMORY, LocalSession, NeedsSpark
 from ..frames.paths import machine_path, matching
@@ -111,11 +111,12 @@ class Work:
         The output is replaced with --overwrite, or where the command `replaces` it anyway."""
         data = data_flags(args)
         overwrite = replaces or args.overwrite
-        options = accept_options(args.format, data.get("options", {}))
+        format, options = with_text(args.format, data.get("options", {}))
+        options = accept_options(format, options)
         output = Output(args.output, overwrite) if args.output else None
         name = getattr(args, "output_table", None)
         table = output_table(name, getattr(args, "table_format", None), overwrite)
-        return Work(args, output, table, [(data.get("path"), args.format, options)])
+        return Work(args, output, table, [(data.get("path"), format or "", options)])
 
     @property
     def inputs(self) -> list[str]:
@@ -364,13 +365,22 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
     raise damaged or none
 
 
-def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipeline:
-    """Return the saved pipeline at `path`, loaded by Spark or in this process."""
-    if isinstance(session, LocalSession):
-        return load_here(path, session.memory)
-    from ..scoring.stages import load_scorer
+def load_pipeline(
+    session: SparkSession | LocalSession, path: str, text: str | None = None
+) -> SavedPipeline:
+    """Return the saved pipeline at `path`, loaded by Spark or in this process.
 
-    return load_scorer(session, path)
+    It reads its texts from the column `text`, if that is given."""
+    scorer: SavedPipeline
+    if isinstance(session, LocalSession):
+        scorer = load_here(path, session.memory)
+    else:
+        from ..scoring.stages import load_scorer
+
+        scorer = load_scorer(session, path)
+    if text is not None:
+        scorer.read_texts_of(text)
+    return scorer
 
 
 def reader_options_of(model: Selected, format: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from ..blocks.grades import SETTINGS as GRADING
 from ..classify import CLASSIFIERS
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
-from ..formats import READERS, accept_options, format_of, no_format
+from ..formats import READERS, accept_options, format_of, no_format, with_text
 from ..frames.frame import ENGINE, MEMORY
 from ..methods import METHODS
 from ..params import Bytes, Integer, Number, by_name
@@ -177,7 +177,7 @@ class Comparison(Section):
         return self
 
     def _check_data(self, data: DataSet, entry: str) -> None:
-        data.format = data.format or format_of(data.path)
+        data.format, data.options = with_text(data.format or format_of(data.path), data.options)
         if data.format is None:
             raise no_format(f"{entry}: format")
         if data.format not in READERS:

@@ -1,34 +1,41 @@
-"""Texts of a table's column as features: which words occur, in how many rows, how often."""
+"""Texts of a table's column as features: which terms occur, how often, in how many rows."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import params
 from ..errors import DataError, ParameterError, option
-from ..formats import Distinct, Names, Reader, documentation, format_of, tabular
-from ..frames.errors import reading
-from ..frames.frame import Kind, LocalFrame, LocalSession, NeedsSpark, Part, kinds_of
-from ..frames.names import column_named, columns_of, quoted
+from ..formats import Reader, documentation, format_of, tabular
+from ..frames.frame import LocalFrame, kinds_of
+from ..frames.names import columns_of, quoted
 from ..frames.schema import FEATURES, with_names
-from ..frames.sessions import OF_THE_JVM, jvm_within_reach
 from ..lazy import DataFrame, F, SparkSession
-from ..params import REQUIRED, Flag, Integer, Number, Optional, Parameter
+from ..params import REQUIRED, Choice, Flag, Optional, Parameter
 from .columns import assemble
 from .csv_files import narrowed
 from .fields import with_fields
 from .layout import label_texts
 from .tables import COLUMNS, how_files_are_read, open_by, source_of
-from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
+from .text_options import (
+    CHOOSING,
+    PATTERN,
+    SPLITTING,
+    WEIGHING,
+    fitted_vectors,
+    splitting_of,
+    weighting_of,
+)
+from .word_vectors import WEIGHTS, TermVectors, Weighting, with_vectors
+
+TEXTS = "_spark_mlfs_texts"  # attribute of a frame: the corpus that it was made of (`Corpus`)
 
 
 class TextTable(Reader):
-    """Counts of a text column's words as features, by decreasing total, ties in alphabetical order;
-    the rest as in `tables`.
+    """Terms of a text column as features, by decreasing total, ties in alphabetical order; the rest
+    as in `tables`.
 
     >>> import pandas as pd, spark_mlfs
     >>> pages = pd.DataFrame({"words": ["red red fish", "blue fish"], "tags": [["a"], ["b"]]})
@@ -37,7 +44,7 @@ class TextTable(Reader):
     >>> frame.first()["features"]  # fish, red, blue
     SparseVector(3, {0: 1.0, 1: 2.0})"""
 
-    name, title, local = "text", "counts of the words of a table's text column", True
+    name, title, local = "text", "the words of a table's text column", True
     counts_words = True
     parameters = (
         Parameter(
@@ -53,34 +60,23 @@ class TextTable(Reader):
             params.Text("a format"),
             "format of the table that holds the text, where the files' names do not say it",
         ),
+        *SPLITTING,
+        PATTERN,
+        *CHOOSING,
         Parameter(
-            "pattern",
-            r"\W+",
-            Optional(params.Text("a regular expression of Java's")),
-            "what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space "
-            "only",
-        ),
-        Parameter(
-            "stop_words",
+            "term_weight",
             None,
-            Optional(Names()),
-            "a language of Spark's StopWordsRemover (english, ...), or words, to leave out",
+            Optional(Choice(WEIGHTS)),
+            "what a term is in a row that holds it; None: its count, and of spark-mlfs select 1 "
+            "where a method counts, else tf-idf; weight=tfidf says the same",
         ),
-        Parameter("vocab_size", 10000, Integer(1), "the most frequent terms kept"),
+        *WEIGHING,
+        Parameter("binary", False, Flag(), "the same as term_weight=binary"),
         Parameter(
-            "min_df",
-            2.0,
-            Number(0, above=True),
-            "rows a term must occur in: a count, or a share of the rows below 1",
-        ),
-        Parameter("binary", False, Flag(), "1 for presence instead of the count"),
-        Parameter(
-            "vocabulary",
-            None,
-            Distinct("a list of different terms"),
-            "the terms to count, in this order, instead of those of this corpus: give a new corpus "
-            "the feature names of the one that was selected on (spark-mlfs transform does so by "
-            "itself)",
+            "renormalise",
+            True,
+            Flag(),
+            "lengths of rows that a classifier takes are over the terms it takes, not over all",
         ),
     )
 
@@ -88,11 +84,21 @@ class TextTable(Reader):
     def documentation(cls) -> str:
         """Return what it makes of texts; those of the module are of tables."""
         return (
-            "Raw text as features: tokens counted by Spark ML's own stages, the vocabulary as "
+            "Raw text as features: terms by Unicode, counted or weighed, the vocabulary as "
             "feature names."
         )
 
+    def accept(self, options: Mapping[str, Any], typed: bool = False) -> dict[str, Any]:
+        """Return options in their types; a weight that is a word of `WEIGHTS` is that of terms."""
+        options = dict(options)
+        if options.get("weight") in WEIGHTS:
+            options["term_weight"] = options.pop("weight")
+        if options.pop("binary", False) in (True, "true", "True"):
+            options["term_weight"] = "binary"
+        return super().accept(options, typed)
+
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        options = self.accept(options, typed=True)
         p = super().check(path, options)
         p["source"] = text_source(path, options)
         if (
@@ -107,21 +113,13 @@ class TextTable(Reader):
             )
             remedy = f"to read a file say of which format, such as {option('source', kind)}"
             raise ParameterError(f"format 'text' reads {path!r} as the name of a table; {remedy}")
+        splitting_of(p)
         return p
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
-        pattern = p["pattern"]
-        if pattern is not None and not isinstance(spark, LocalSession):
-            try:
-                spark.range(1).select(F.split(F.lit("a"), pattern)).head()
-            except Exception as error:
-                signs = r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*"
-                reason = re.search(signs, str(error))
-                shown = f" ({reason[0].strip()[:80]})" if reason else ""
-                wrong = f"no regular expression of Java's{shown}"
-                remedy = "correct it, or write \\ before a character that means itself"
-                raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
-        return _counted(source_of(spark, path, p["source"], how_files_are_read(p)), p)
+        source = source_of(spark, path, p["source"], how_files_are_read(p))
+        corpus = Corpus.of(source, p)
+        return corpus.frame(corpus.vectors(getattr(spark, "memory", None)))
 
 
 def text_source(path: Any, options: Mapping[str, Any]) -> str:
@@ -158,192 +156,79 @@ def text(
 text.__doc__ = documentation(TextTable)
 
 
-def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
-    """The canonical frame of a table with a text column."""
-    pattern, stop_words, vocabulary, binary = (
-        p["pattern"],
-        p["stop_words"],
-        p["vocabulary"],
-        p["binary"],
-    )
-    source = with_fields(source, {**p, "features": None})
-    columns = columns_of(source, p["text"], "text")
-    kind = kinds_of(source)[columns[0]]
-    if len(columns) != 1 or not kind.text:
-        raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
-    labels = columns_of(source, p["labels"], "labels")
-    others = [name for option in ("id", "weight") if p[option] for name in [p[option]]]
-    source = narrowed(source, [*columns, *labels, *others], label_texts(source, labels, p))
-    used = set(source.columns)
-    if isinstance(source, LocalFrame):
-        return counted_here(source, columns[0], _unused("_counts", used), p)
-    raw, counts = (_unused(n, used) for n in ("_text", "_counts"))
-    words = source.withColumn(raw, F.coalesce(F.col(quoted(columns[0])), F.lit("")))
-    reached = jvm_within_reach()
-    if reached:
-        stages, tokens_column = word_stages(raw, pattern, stop_words, used)
-        for stage in stages:
-            words = stage.transform(words)
-        tokens = column_named(tokens_column)
-    else:
-        stop = python_stop_words(pattern, stop_words)
-        tokens = tokens_of(column_named(raw), stop)
-    if vocabulary is None:
-        vocabulary = _vocabulary(words.select(tokens.alias("t")), p["vocab_size"], p["min_df"])
-    _refuse_none(vocabulary, columns[0], p)
-    if reached:
-        from pyspark.ml.feature import CountVectorizerModel
+@dataclass(frozen=True)
+class Corpus:
+    """A table with a `column` of texts, read by the options `p`; `known` are its terms, if they
+    were gathered."""
 
-        counter = CountVectorizerModel.from_vocabulary(
-            vocabulary, inputCol=tokens_column, outputCol=counts, binary=binary
+    source: DataFrame
+    column: str
+    p: Mapping[str, Any]
+    known: TermVectors | None = None
+
+    @staticmethod
+    def of(source: DataFrame, p: Mapping[str, Any]) -> Corpus:
+        source = with_fields(source, {**p, "features": None})
+        columns = columns_of(source, p["text"], "text")
+        kind = kinds_of(source)[columns[0]]
+        if len(columns) != 1 or not kind.text:
+            raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
+        labels = columns_of(source, p["labels"], "labels")
+        others = [p[name] for name in ("id", "weight", "group") if p[name]]
+        texts = label_texts(source, labels, p)
+        return Corpus(narrowed(source, [*columns, *labels, *others], texts), columns[0], p)
+
+    def vectors(self, memory: int | None = None) -> TermVectors:
+        """Return the terms of the corpus, in at most so many bytes; `DataError` for none."""
+        texts = self.source.select(_cell(self.source, self.column))
+        p = {**self.p, "weight": self.p["term_weight"] or "count"}
+        return fitted_vectors(texts, p, memory, f" of column {self.column!r}")
+
+    def frame(self, vectors: TermVectors) -> DataFrame:
+        """Return the canonical frame of the terms of `vectors`."""
+        output = "_counts"
+        while output in self.source.columns:
+            output += "_"
+        counted = with_vectors(
+            self.source,
+            self.column,
+            output,
+            vectors,
         )
-        words = counter.transform(words)
-    else:
-        words = words.withColumn(
-            counts, counted(column_named(raw), WordCounts(tuple(vocabulary), binary, stop))
-        )
-    return _assembled(words, counts, vocabulary, p)
-
-
-def counted_here(
-    source: LocalFrame,
-    column: str,
-    counts: str,
-    p: Mapping[str, Any],
-) -> DataFrame:
-    """The same of a table of this process; `counts` is the name of a column it has not."""
-    if p["pattern"] != PATTERN or isinstance(p["stop_words"], str):
-        raise NeedsSpark(
-            f"words are split at {PATTERN} here, without a list of a language: other text is "
-            "counted by Spark"
-        )
-    stop, vocabulary = python_stop_words(p["pattern"], p["stop_words"]), p["vocabulary"]
-    if vocabulary is None:
-        vocabulary = vocabulary_of(source.select(column), stop, p["vocab_size"], p["min_df"])
-    _refuse_none(vocabulary, column, p)
-    words = WordCounts(tuple(vocabulary), p["binary"], stop)
-    rows = partial(
-        counted_rows,
-        kinds=source.kinds,
-        text=column,
-        called=counts,
-        counts=words,
-    )
-    parts = [Part(partial(rows, part=part)) for part in source.parts]
-    table: Any = replace(source, parts=parts, kinds={**source.kinds, counts: Kind("vector")})
-    return _assembled(table, counts, vocabulary, p)
-
-
-def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -> None:
-    if not vocabulary:
-        raise DataError(
-            f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; give more texts, "
-            "or lower min_df"
-        )
-
-
-def _assembled(
-    words: DataFrame,
-    counts: str,
-    vocabulary: Sequence[str],
-    p: Mapping[str, Any],
-) -> DataFrame:
-    frame = assemble(
-        words,
-        {
-            **p,
-            "features": counts,
+        options = {
+            **self.p,
+            "features": output,
             "missing": "error",
             "graded": False,
             "needed": (),
-        },
-    )
-    return with_names(frame, FEATURES, vocabulary)
+        }
+        frame = with_names(assemble(counted, options), FEATURES, vectors.vocabulary)
+        setattr(frame, TEXTS, replace(self, known=vectors))
+        return frame
+
+    def ranked(self, counting: bool) -> DataFrame:
+        """Return the frame that methods rank by: those that count see whether a term occurs."""
+        assert self.known is not None
+        weighting = Weighting("binary", norm=None)
+        if not counting:
+            weighting = weighting_of(self.p, self.p["term_weight"] or "tfidf")
+        return self.frame(replace(self.known, weighting=weighting))
+
+    def kept(self, terms: Sequence[str]) -> tuple[DataFrame, TermVectors]:
+        """Return the frame that a classifier of some terms takes, and what makes its features."""
+        assert self.known is not None
+        weighting = weighting_of(self.p, self.p["term_weight"] or "tfidf")
+        if self.p["renormalise"]:
+            vectors = self.known.kept(terms, weighting)
+        else:
+            vectors = replace(self.known, weighting=weighting)
+        return self.frame(vectors), vectors
 
 
-def word_stages(
-    column: str,
-    pattern: str | None = r"\W+",
-    stop_words: str | Sequence[str] | None = None,
-    used: set[str] | None = None,
-) -> tuple[list[Any], str]:
-    """Spark ML's stages that make words of a text column, and the column the words are in."""
-    from pyspark.ml.feature import RegexTokenizer, StopWordsRemover, Tokenizer
-
-    used = set() if used is None else used
-    columns: dict[str, Any] = {
-        "inputCol": column,
-        "outputCol": (tokens := _unused("_tokens", used)),
-    }
-    stages: list[Any] = [
-        Tokenizer(**columns) if pattern is None else RegexTokenizer(**columns, pattern=pattern)
-    ]
-    if stop_words is None:
-        return stages, tokens
-    try:
-        listed = list(
-            StopWordsRemover.loadDefaultStopWords(stop_words)
-            if isinstance(stop_words, str)
-            else stop_words
-        )
-    except Exception:
-        remedy = "give a list of words or one of the languages of StopWordsRemover, as 'english'"
-        raise ParameterError(f"stop_words={stop_words!r}: {remedy}") from None
-    remaining = _unused("_kept", used)
-    return [
-        *stages,
-        StopWordsRemover(inputCol=tokens, outputCol=remaining, stopWords=listed),
-    ], remaining
+def corpus_of(frame: Any) -> Corpus | None:
+    """Return the corpus whose terms are the features of a reader's frame; None of others."""
+    return vars(frame).get(TEXTS)
 
 
-def python_stop_words(
-    pattern: str | None, stop_words: str | Sequence[str] | None
-) -> frozenset[str]:
-    """The words to leave out, where words are counted without Spark ML's stages; `ParameterError`
-    for what only these do."""
-    if pattern != PATTERN:
-        raise ParameterError(
-            f"pattern={pattern!r}: {OF_THE_JVM}, and words are split at {PATTERN} without them"
-        )
-    if isinstance(stop_words, str):
-        raise ParameterError(
-            f"stop_words={stop_words!r}: {OF_THE_JVM}, where that list is; give the words "
-            "themselves"
-        )
-    return frozenset(map(str.lower, stop_words or ()))
-
-
-def _unused(name: str, used: set[str]) -> str:
-    while name in used:
-        name += "_"
-    used.add(name)
-    return name
-
-
-def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
-    """The most frequent terms that enough rows hold, in one order on any cluster."""
-    with reading():
-        least = min_df if min_df >= 1 else min_df * tokens.count()
-        # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both
-        # counts in one pass.
-        occurrences, distinct = (
-            F.transform(
-                words,
-                lambda t: F.struct(
-                    t.alias("term"),
-                    F.lit(n).alias("total"),  # noqa: B023
-                    F.lit(1 - n).alias("rows"),  # noqa: B023
-                ),
-            )
-            for n, words in ((1, F.col("t")), (0, F.array_distinct("t")))
-        )
-        by_term = tokens.select(F.explode(F.concat(occurrences, distinct)).alias("one")).groupBy(
-            F.col("one.term").alias("term")
-        )
-        terms = by_term.agg(
-            F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows")
-        ).where(F.col("rows") >= least)
-        return [
-            row["term"]
-            for row in terms.orderBy(F.desc("total"), "term").limit(vocab_size).collect()
-        ]
+def _cell(source: DataFrame, column: str) -> Any:
+    return column if isinstance(source, LocalFrame) else F.col(quoted(column)).alias("text")

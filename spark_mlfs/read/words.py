@@ -1,216 +1,277 @@
-"""Counting the words of texts in NumPy and Arrow, as Spark ML's RegexTokenizer, StopWordsRemover
-and CountVectorizerModel do.
+"""Texts split into words, into runs of words or of characters: one function for both engines.
 
-What those three do in the JVM is most of the cost of scoring raw texts. Where a pipeline splits as
-`read.text` does unless told otherwise (at ``\\W+``, in lower case), counting a batch at a time
-gives the same counts for a fraction of it."""
+Texts are brought to NFC, then to lower case by Unicode's simple mapping. Words are the longest runs
+of letters, marks, digits and ``_`` that have at least `min_length` characters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy.sparse as sp
+from numpy import ndarray
 
-from ..frames.frame import Batches, Kind, LocalFrame
-from ..frames.vectors import Vectors, raw_bytes, sparse_cell
-from ..lazy import Column, F
+from ..errors import ParameterError
+from ..frames.vectors import raw_bytes, within
 
-PATTERN = r"\W+"
-SLICE_BYTES = (
-    16 << 20
-)  # of texts that are split at a time: their words take some ten times that, measured
-
-# Java's \\w without flags is ASCII's letters, digits and _; whatever else a text holds parts words.
-# 0: no part of a word.
-_IN_A_WORD = np.zeros(256, np.uint8)
-for _first, _last in ("09", "AZ", "az", "__"):
-    _IN_A_WORD[ord(_first) : ord(_last) + 1] = np.arange(ord(_first), ord(_last) + 1)
-_IN_A_WORD[ord("A") : ord("Z") + 1] += ord("a") - ord("A")
-# the two letters beyond ASCII whose lower case has one of ASCII's: of the second a dot is left
-# over, which parts words
-_TO_ASCII = (("\u212a", "k"), ("\u0130", "i "))
-
-
-def words_of(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """The words of texts without a null, one after the other, and (rows + 1,) where each text's
-    begin."""
-    texts = texts.cast(pa.large_string())
-    data, offsets = raw_bytes(texts)
-    if (data[offsets[0] : offsets[-1]] & 0x80).any():
-        for letter, ascii_letters in _TO_ASCII:
-            texts = pc.replace_substring(texts, letter, ascii_letters)
-        data, offsets = raw_bytes(texts)
-    data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
-    letters = _IN_A_WORD[data]
-    inside = np.zeros(len(letters) + 2, bool)
-    np.not_equal(letters, 0, out=inside[1:-1])
-    begins = inside[1:-1] & ~inside[:-2]
-    ends = inside[1:-1] & ~inside[2:]
-    filled = offsets[:-1][np.diff(offsets) > 0]  # of texts that are not empty
-    begins[filled] = inside[1:-1][filled]
-    last = offsets[1:][np.diff(offsets) > 0] - 1
-    ends[last] = inside[1:-1][last]
-    first, after = np.flatnonzero(begins), np.flatnonzero(ends) + 1
-    bounds = np.zeros(len(first) + 1, np.int64)
-    np.cumsum(after - first, out=bounds[1:])
-    stored = letters[inside[1:-1]]
-    words = pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(bounds), pa.py_buffer(stored))
-    return words, np.searchsorted(first, offsets)
+IN_A_WORD = r"[\p{L}\p{M}\p{N}_]"
+# of texts that are split at a time: their words take some ten times that, measured
+SLICE_BYTES = 16 << 20
+_FIRST_OF_MARKS = 0xCC  # of the first byte of U+0300: texts of signs before that are in NFC
+_APART = "\0"  # stands between the words that a pattern finds
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_BLANK, _EMPTY = (pa.scalar(text, pa.large_string()) for text in (" ", ""))
+Level = tuple[pa.Array, ndarray]  # terms one after the other, (rows + 1,) where each row's begin
 
 
 @dataclass(frozen=True)
-class WordCounts:
-    """Counts of `vocabulary` in each text, or `binary`, whether, but for words of `stop`; (rows,
-    words) CSR float64."""
+class Splitting:
+    """How a text becomes terms.
 
-    vocabulary: tuple[str, ...]
-    binary: bool = False
-    stop: frozenset[str] = frozenset()
+    `token_pattern` is what a word looks like (its group, if it has one), `pattern` what stands
+    between words, in RE2's language; `ngrams` is the least and the largest number of neighbours, of
+    words or, with the `analyzer` char, of characters of a word and the blanks around it. Words of
+    `stop_words` are left out beforehand. With `buckets` a term is the number of its bucket, by
+    hash."""
 
-    def of(self, places: np.ndarray) -> WordCounts:
-        return replace(self, vocabulary=tuple(self.vocabulary[place] for place in places))
+    analyzer: str = "word"
+    min_length: int = 2
+    ngrams: tuple[int, int] = (1, 1)
+    strip_accents: bool = False
+    token_pattern: str | None = None
+    pattern: str | None = None
+    stop_words: frozenset[str] = frozenset()
+    buckets: int = 0
 
-    def __call__(self, texts: pa.Array, before: int = 0) -> sp.csr_matrix:
-        rows = max(1, int(SLICE_BYTES * len(texts) / max(1, texts.nbytes)))
-        if rows >= len(texts):
-            return self._counts(texts)
-        return sp.vstack(
-            [self._counts(texts.slice(a, rows)) for a in range(0, len(texts), rows)], format="csr"
-        )
-
-    def _counts(self, texts: pa.Array) -> sp.csr_matrix:
-        words, starts = words_of(texts)
-        # a null is found nowhere: what is not counted keeps its column
-        listed = pa.array(
-            [None if word in self.stop else word for word in self.vocabulary], pa.large_string()
-        )
-        slots = pc.index_in(words, value_set=listed)
-        known = np.asarray(slots.is_valid())
-        columns = slots.drop_null().to_numpy()
-        indptr = np.concatenate([[0], np.cumsum(known)])[starts].astype(np.int32)
-        shape = (len(texts), len(self.vocabulary))
-        counts = sp.csr_matrix(
-            (np.ones(len(columns)), columns.astype(np.int32), indptr), shape=shape
-        )
-        counts.sum_duplicates()
-        if self.binary:
-            counts.data[:] = 1.0
-        return counts
-
-
-def vocabulary_of(
-    texts: LocalFrame,
-    stop: frozenset[str],
-    size: int,
-    min_df: float,
-) -> list[str]:
-    """Return the `size` most frequent terms that `min_df` rows (below 1: a share) hold, ties in
-    alphabetical order."""
-    parts = [*texts.map_parts(_terms)]
-    least = min_df if min_df >= 1 else min_df * sum(rows for _, rows in parts)
-    terms = _summed([table for table, _ in parts])
-    frequent = terms.filter(
-        (pc.field("rows") >= least)
-        & ~pc.field("term").isin(pa.array(sorted(stop), pa.large_string()))
-    )
-    ordered = frequent.sort_by([("total", "descending"), ("term", "ascending")])
-    words: list[str] = ordered["term"].slice(0, size).to_pylist()
-    return words
-
-
-def _terms(batches: Batches) -> tuple[pa.Table, int]:
-    """How often each term occurs, and in how many rows, and the number of all rows."""
-    tables, rows = [], 0
-    for batch in batches:
-        words, starts = words_of(batch.column(0).fill_null(""))
-        coded = words.dictionary_encode()
-        codes, terms = coded.indices.to_numpy(), len(coded.dictionary)
-        total = np.bincount(codes, minlength=terms)
-        counts = sp.csr_matrix(
-            (np.ones(len(codes)), codes.copy(), starts), shape=(batch.num_rows, terms)
-        )
-        counts.sum_duplicates()
-        holders = np.bincount(counts.indices, minlength=terms)
-        tables.append(
-            pa.table(
-                [coded.dictionary, pa.array(total), pa.array(holders)], ["term", "total", "rows"]
+    def check(self) -> None:
+        """Raise `ParameterError` for patterns that are none, or do not go together."""
+        if self.pattern is not None and self.token_pattern is not None:
+            raise ParameterError(
+                "give token_pattern, what a word looks like, or pattern, what stands between "
+                "words, not both"
             )
+        for name in ("token_pattern", "pattern"):
+            pattern = getattr(self, name)
+            if pattern is not None:
+                _check_pattern(name, pattern)
+
+    def levels(self, texts: pa.Array) -> Iterator[Level]:
+        """Yield the terms of texts without a null; no term is on two levels."""
+        levels = self._levels(texts)
+        if self.buckets:
+            terms, starts = _merged([*levels])
+            yield _hashed(terms, self.buckets), starts
+        else:
+            yield from levels
+
+    def _levels(self, texts: pa.Array) -> Iterator[Level]:
+        words, starts = self.words(texts)
+        low, high = self.ngrams
+        if self.analyzer == "char":
+            yield from self._characters(words, starts)
+            return
+        if high == 1:
+            yield words, starts
+            return
+        runs = [self._runs(words, starts, count) for count in range(low, high + 1)]
+        if self.token_pattern is None and self.pattern is None:
+            yield from runs
+        else:  # words may hold blanks
+            yield _merged(runs)
+
+    def words(self, texts: pa.Array) -> Level:
+        """Return the words of texts without a null."""
+        texts = self._normalised(texts)
+        if self.token_pattern is not None:
+            lists = self._found(texts)
+        elif self.pattern is not None:
+            lists = pc.split_pattern_regex(texts, self.pattern)
+        else:
+            lists = pc.ascii_split_whitespace(_with_blanks(texts))
+        words = lists.flatten()
+        keep = pc.greater_equal(pc.utf8_length(words), max(1, self.min_length))
+        if self.stop_words:
+            keep = pc.and_(keep, pc.invert(pc.is_in(words, self._stop_list())))
+        offsets = np.asarray(lists.offsets)
+        starts = _bounds(np.asarray(keep))[offsets - offsets[0]]
+        words = words.filter(keep)
+        if self.strip_accents:  # one spelling of a term, however its letters were taken apart
+            words = pc.utf8_normalize(words, "NFC")
+        return words, starts
+
+    def _stop_list(self) -> pa.Array:
+        words = pa.array(sorted(self.stop_words), pa.large_string())
+        return self._normalised(words)
+
+    def _normalised(self, texts: pa.Array) -> pa.Array:
+        """Return texts in NFC and lower case, without accents where they are to go."""
+        texts = texts.cast(pa.large_string())
+        data, offsets = raw_bytes(texts)
+        data = data[offsets[0] : offsets[-1]]
+        highest = data.max(initial=0)
+        if highest < 0x80:
+            return pc.ascii_lower(texts)
+        if highest >= _FIRST_OF_MARKS:
+            texts = pc.utf8_normalize(texts, "NFC")
+        texts = pc.utf8_lower(texts)
+        if not self.strip_accents:
+            return texts
+        return pc.replace_substring_regex(pc.utf8_normalize(texts, "NFKD"), _accents(), "")
+
+    def _found(self, texts: pa.Array) -> pa.Array:
+        """Return what the token pattern finds in each text."""
+        pattern = self.token_pattern or ""
+        group = 2 if _groups(pattern) else 1
+        texts = pc.replace_substring(texts, _APART, " ")
+        marked = pc.replace_substring_regex(
+            texts, rf"(?s:({pattern})|.)", rf"{_APART}\{group}{_APART}"
         )
-        rows += batch.num_rows
-    return _summed(tables), rows
+        return pc.split_pattern(marked, _APART)
+
+    def _runs(self, words: pa.Array, starts: ndarray, count: int) -> Level:
+        """Return the runs of `count` neighbouring words of each text, joined by a blank."""
+        if count == 1:
+            return words, starts
+        counts = np.maximum(np.diff(starts) - count + 1, 0)
+        last = max(0, len(words) - count + 1)
+        parts = [words.slice(first, last) for first in range(count)]
+        runs = pc.binary_join_element_wise(*parts, _BLANK)
+        texts = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        in_one = texts[:last] == texts[count - 1 :]
+        return runs.filter(pa.array(in_one)), _bounds(counts)
+
+    def _characters(self, words: pa.Array, starts: ndarray) -> Iterator[Level]:
+        """Yield the runs of characters within words padded by blanks.
+
+        A word that is shorter than a run is one itself, once."""
+        padded = pc.binary_join_element_wise(_BLANK, words, _BLANK, _EMPTY)
+        data, offsets = raw_bytes(padded)
+        data = data[offsets[0] : offsets[-1]]
+        begins = np.flatnonzero((data & 0xC0) != 0x80)  # where each character does
+        begins = np.append(begins, len(data))
+        first_of_word = np.searchsorted(begins, offsets - offsets[0])
+        lengths = np.diff(first_of_word)
+        low, high = self.ngrams
+        runs: list[Level] = []
+        for count in range(low, high + 1):
+            is_short = lengths <= count
+            counts = np.where(is_short, 0, lengths - count + 1)
+            counts[is_short & (np.maximum(lengths, low) == count)] = 1
+            first = np.repeat(first_of_word[:-1], counts) + within(counts)
+            last = np.minimum(first + count, np.repeat(first_of_word[1:], counts))
+            terms = _substrings(data, begins[first], begins[last])
+            runs.append((terms, _bounds(counts)[starts]))
+        yield _merged(runs)  # a short word may be a run of another length, too
 
 
-def _summed(tables: list[pa.Table]) -> pa.Table:
-    empty = pa.table(
-        [pa.array([], pa.large_string()), *[pa.array([], pa.int64())] * 2],
-        ["term", "total", "rows"],
-    )
-    summed = (
-        pa.concat_tables([empty, *tables])
-        .group_by("term")
-        .aggregate([("total", "sum"), ("rows", "sum")])
-    )
-    return summed.select(["term", "total_sum", "rows_sum"]).rename_columns(
-        ["term", "total", "rows"]
-    )
+def _check_pattern(name: str, pattern: str) -> None:
+    """Raise `ParameterError` where a pattern is no regular expression, or finds nothing."""
+    remedy = "correct it, or write \\ before a character that means itself"
+    shown = f"{name}={pattern[:60]!r}"
+    try:
+        is_empty = pc.match_substring_regex(pa.array([""]), rf"(?s:{pattern})")[0].as_py()
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split()).partition("expression: ")[2][:80]
+        reason = f" ({reason})" if reason else ""
+        wrong = f"{shown} is no regular expression of RE2's{reason}"
+        raise ParameterError(f"{wrong}; {remedy}") from None
+    if is_empty:
+        raise ParameterError(f"{shown} finds the empty text: let it find one character at least")
+    groups = _groups(pattern)
+    if groups > 1 and name == "token_pattern":
+        raise ParameterError(f"{shown} has {groups} groups: one is the word; write (?: for others")
 
 
-def counted_rows(
-    columns: Sequence[str] | None,
-    part: Callable[[], Batches],
-    kinds: dict[str, Kind],
-    text: str,
-    called: str,
-    counts: WordCounts,
-) -> Batches:
-    """A part of a table and the `counts` of its column `text`, a null's as of an empty text, as the
-    column `called`."""
-    names = [*kinds, called] if columns is None else [*columns]
-    read = {text if name == called else name for name in names}
-    for batch in LocalFrame([part], kinds).select(*read).batches():
-        if called in names:
-            rows = counts(batch.column(text).fill_null(""))
-            dense = np.zeros(batch.num_rows, bool)
-            cells = Vectors(
-                len(counts.vocabulary),
-                dense,
-                np.diff(rows.indptr),
-                rows.indices,
-                rows.data,
-            ).to_arrow()
-            batch = pa.RecordBatch.from_arrays(
-                [*batch.columns, cells], [*batch.schema.names, called]
-            )
-        yield batch.select(names)
+def _with_blanks(texts: pa.Array) -> pa.Array:
+    """Return texts with blanks in the place of what is in no word: regular expressions take five
+    times as long."""
+    data, offsets = raw_bytes(texts)
+    data = data[offsets[0] : offsets[-1]]
+    in_a_word = _in_a_word()
+    blanks = bytearray(range(256))
+    for code in np.flatnonzero(~in_a_word[:0x80]).tolist():
+        blanks[code] = ord(" ")
+    content = bytearray(data.tobytes().translate(blanks))
+    if data.max(initial=0) >= 0x80:
+        codes = np.frombuffer(data.tobytes().decode().encode("utf-32-le"), np.uint32)
+        begins = np.flatnonzero((data & 0xC0) != 0x80)
+        apart = np.flatnonzero((codes >= 0x80) & ~in_a_word[codes])
+        lengths = np.diff(begins, append=len(data))[apart]
+        places = np.repeat(begins[apart], lengths) + within(lengths)
+        np.frombuffer(content, np.uint8)[places] = ord(" ")
+    bounds = pa.py_buffer((offsets - offsets[0]).astype(np.int64))
+    return pa.LargeStringArray.from_buffers(len(texts), bounds, pa.py_buffer(content))
 
 
-def tokens_of(texts: Column, stop: frozenset[str] = frozenset()) -> Column:
-    """The same words of a column without a null, as an array, by expressions of Spark's."""
-    words = F.filter(F.split(F.lower(texts), PATTERN), lambda word: F.length(word) > 0)
-    return F.filter(words, lambda word: ~word.isin(sorted(stop))) if stop else words
+@cache
+def _in_a_word() -> ndarray:
+    """Return of every code point whether it is in words."""
+    codes = np.arange(sys.maxunicode + 1, dtype=np.uint32)
+    codes[0xD800:0xE000] = ord(" ")  # which stand for no character
+    content = codes.tobytes().decode("utf-32-le").encode()
+    begins = np.flatnonzero((np.frombuffer(content, np.uint8) & 0xC0) != 0x80)
+    buffers = pa.py_buffer(np.append(begins, len(content))), pa.py_buffer(content)
+    signs = pa.LargeStringArray.from_buffers(len(begins), *buffers)
+    return np.asarray(pc.match_substring_regex(signs, f"^{IN_A_WORD}"))
 
 
-def counted(texts: Column, counts: WordCounts) -> Column:
-    """The counts of a column's texts as sparse vectors, a null's as those of an empty text."""
+def _groups(pattern: str) -> int:
+    """Return how many groups a pattern has."""
+    plain = re.sub(r"\\Q.*?(\\E|$)|\\.|\[\^?\]?[^]]*\]", "", pattern, flags=re.DOTALL)
+    return len(re.findall(r"\((?!\?)|\(\?P?<", plain))
 
-    @F.pandas_udf(  # type: ignore[attr-defined, untyped-decorator]
-        "indices array<int>, values array<double>"
-    )
-    def parts(cells: pd.Series) -> pd.DataFrame:
-        rows = counts(pa.array(cells.fillna(""), pa.string()))
-        rows.sort_indices()
-        bounds = list(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
-        return pd.DataFrame(
-            {
-                "indices": [rows.indices[a:z] for a, z in bounds],
-                "values": [rows.data[a:z] for a, z in bounds],
-            }
-        )
 
-    columns = parts(texts)
-    return sparse_cell(columns["indices"], columns["values"], len(counts.vocabulary))
+@cache
+def _accents() -> str:
+    """Return a class of all characters that combine with the one before."""
+    ranges: list[list[int]] = []
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.combining(chr(code)):
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "[" + "".join(rf"\x{{{low:x}}}-\x{{{high:x}}}" for low, high in ranges) + "]+"
+
+
+def _bounds(counts: ndarray) -> ndarray:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def _substrings(data: ndarray, begins: ndarray, ends: ndarray) -> pa.Array:
+    """Return the texts between these places of bytes."""
+    lengths = ends - begins
+    content = data[np.repeat(begins, lengths) + within(lengths)]
+    bounds = pa.py_buffer(_bounds(lengths))
+    return pa.LargeStringArray.from_buffers(len(lengths), bounds, pa.py_buffer(content))
+
+
+def _hashed(terms: pa.Array, buckets: int) -> pa.Array:
+    """Return the numbers of the buckets of terms, as texts."""
+    data, offsets = raw_bytes(terms)
+    data = data[offsets[0] : offsets[-1]]
+    lengths = np.diff(offsets)
+    powers = np.full(int(lengths.max(initial=0)) + 1, _PRIME)
+    np.multiply.accumulate(powers, out=powers)
+    products = (data.astype(np.uint64) + np.uint64(1)) * powers[within(lengths)]
+    sums = np.add.reduceat(products, (offsets - offsets[0])[:-1]) if len(data) else products
+    mixed = (sums ^ (sums >> np.uint64(32))) * _PRIME
+    numbers = (mixed >> np.uint64(32)) % np.uint64(buckets)
+    return pa.array(numbers).cast(pa.large_string())
+
+
+def _merged(levels: list[Level]) -> Level:
+    """Return several levels as one, row by row."""
+    if len(levels) == 1:
+        return levels[0]
+    terms = pa.concat_arrays([terms for terms, _ in levels])
+    counts = [np.diff(starts) for _, starts in levels]
+    rows = np.concatenate([np.repeat(np.arange(len(n)), n) for n in counts])
+    order = np.argsort(rows, kind="stable")
+    return terms.take(pa.array(order)), _bounds(np.sum(counts, axis=0))

@@ -6,22 +6,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..blocks.labels import label_source
-from ..errors import DataError, NotInstalledError, ParameterError
-from ..formats import counts_words, tabular
+from ..errors import DataError, NotInstalledError, ParameterError, option
+from ..formats import tabular
 from ..frames.frame import kinds_of
-from ..frames.names import columns_of, near, quoted
+from ..frames.names import columns_of, near
 from ..frames.schema import CATEGORIES, FEATURES, attribute_names
 from ..lazy import cached_property
 from ..media.base import ENCODERS, EncodeCells, encoder_of_class
+from ..read.ascii_words import PATTERN, WordCounts
 from ..read.content import encoder_of
 from ..read.encoded import CONTENT, REASON
 from ..read.fields import with_fields
-from ..read.texts import python_stop_words, word_stages
-from ..read.words import PATTERN, WordCounts
+from ..read.text_options import SAVED, restored_vectors, saved_vectors
+from ..read.word_vectors import TermVectors, TextReader
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def columns_of_sql(stage: StageDescription) -> tuple[list[str], list[str]]:
 
 
 STATE = "_state"  # of an encoder among its Params: what is saved beside them
+TEXT_STAGE = "TextFeaturesModel"
 _OUR_SQL = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
 
 
@@ -105,19 +107,25 @@ def column_stages(
     format: str,
     options: Mapping[str, Any],
     selection: Any,
-    spark_ml: bool,
+    vectors: TermVectors | None = None,
 ) -> tuple[Stages, str]:
     """Return the stages that make features of a table's own columns, and the column they give.
 
-    They make them as the reader did; of columns of numbers, texts and dates the selected ones.
-    Words are counted by Spark ML's stages if these are there."""
+    They make them as the reader did; of columns of numbers, texts and dates the selected ones. Of
+    a text's terms `vectors` makes features."""
     if source is None:
         return [], FEATURES
     if format == "files":
         return _encoder_stages(options, selection), FEATURES
     source = with_fields(source, options)
-    if counts_words(format):
-        return _word_stages(source, options, selection.featureNames, spark_ml), "counts"
+    if vectors is not None:
+        saved = saved_vectors(vectors)
+        params = {p.camel: saved[p.name] for p in SAVED}
+        columns = {
+            "inputCol": columns_of(source, options.get("text", "text"), "text")[0],
+            "outputCol": "counts",
+        }
+        return [(TEXT_STAGE, {**columns, **params})], "counts"
     identity = [options["id"]] if options.get("id") else []
     labels = columns_of(source, options["labels"], "labels", identity)
     columns = columns_of(source, options["features"], "features", [*identity, *labels])
@@ -155,43 +163,7 @@ def _encoder_stages(options: Mapping[str, Any], selection: Any) -> Stages:
     return [(ENCODERS.class_name(encoder.encoder.name), params)]
 
 
-def _word_stages(
-    source: Any,
-    options: Mapping[str, Any],
-    names: Sequence[str],
-    spark_ml: bool,
-) -> Stages:
-    column = columns_of(source, options.get("text", "text"), "text")[0]
-    pattern = options.get("pattern", PATTERN)
-    stop_words = options.get("stop_words")
-    binary = bool(options.get("binary", False))
-    counter = {
-        "outputCol": "counts",
-        "vocabulary": names,
-        "binary": binary,
-    }
-    if not spark_ml:
-        words = sorted(python_stop_words(pattern, stop_words))
-        return [
-            (
-                "WordCounter",
-                {
-                    "inputCol": column,
-                    "stopWords": words,
-                    **counter,
-                },
-            )
-        ]
-    no_null = {"statement": f"SELECT *, coalesce({quoted(column)}, '') AS _text FROM __THIS__"}
-    splitting, tokens = word_stages("_text", pattern, stop_words)
-    return [
-        ("SQLTransformer", no_null),
-        *((stage.kind, dict(stage.params)) for stage in map(describe, splitting)),
-        ("CountVectorizerModel", {"inputCol": tokens, **counter}),
-    ]
-
-
-def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
+def word_counts(stages: Sequence[Any]) -> tuple[str, TextReader] | None:
     """Return the column whose words the stages count, and what counts the same.
 
     None for other stages than ours or Spark ML's."""
@@ -199,6 +171,8 @@ def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
         return None
     counter = describe(stages[-1])
     params = counter.params
+    if len(stages) == 1 and counter.kind == TEXT_STAGE:
+        return params["inputCol"], restored_vectors({p.name: params[p.camel] for p in SAVED})
     if len(stages) == 1 and counter.kind == "WordCounter":
         words = WordCounts(
             tuple(params["vocabulary"]), params["binary"], frozenset(params["stopWords"])
@@ -304,6 +278,26 @@ class SavedPipeline:
             return None
         kind = kinds_of(frame).get(columns[0])
         return columns[0] if kind is not None and kind.text else None
+
+    def read_texts_of(self, column: str) -> None:
+        """Read the texts from another column than in training.
+
+        Raises `ParameterError` where the pipeline reads none."""
+        if column in self.columns_read():
+            return
+        for number, stage in enumerate(self.stages):
+            described = describe(stage)
+            if described.kind == TEXT_STAGE and described.fitted is None:
+                params = {**described.params, "inputCol": column}
+                self.stages[number] = replace(described, params=params)
+                return
+            if described.kind == TEXT_STAGE:
+                stage.setInputCol(column)
+                return
+        raise ParameterError(
+            f"{self.path} reads no texts, of column {column!r} or any other: leave "
+            f"{option('text')} out"
+        )
 
     def small_batches(self, frame: Any) -> AbstractContextManager[None]:
         """Surround the work on rows like those of `frame`."""

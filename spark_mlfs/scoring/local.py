@@ -66,9 +66,11 @@ from ..pipeline import Progress, compute
 from ..read.encoded import PASSAGE, REASON, encoded
 from ..read.layout import known_categories
 from ..read.local import cells_here, numbers_of
+from ..read.texts import corpus_of
 from ..statistics.base import Budgets
 from .base import (
     STATE,
+    TEXT_STAGE,
     SavedPipeline,
     StageDescription,
     column_stages,
@@ -427,9 +429,7 @@ def _stage_folders(uids: Sequence[str]) -> list[str]:
 
 
 SELECTED = "selected"
-_MODULES = {"SQLTransformer": "org.apache.spark.ml.feature"}
 _DEFAULTS: dict[str, dict[str, Any]] = {
-    "WordCounter": {"stopWords": [], "binary": False},
     "ColumnGatherer": {"categories": {}},
 }
 
@@ -456,10 +456,10 @@ class LocalPipeline:
             {},
         )
         for stage_folder, (uid, kind, params) in zip(folders, makers, strict=False):
-            if encoder_of_class(kind):
+            if kind == TEXT_STAGE or encoder_of_class(kind):
                 module = PACKAGE
             else:
-                module = _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
+                module = f"{PACKAGE}.scoring.stages"
             defaults = {}
             if kind in _DEFAULTS:
                 defaults = {"outputCol": f"{uid}__output", **_DEFAULTS[kind]}
@@ -490,6 +490,11 @@ def fit_here(  # noqa: PLR0913
 ) -> LocalPipeline:
     """Fit a classifier as `stages.fit_pipeline` fits it, in at most `memory` bytes."""
     selection = copy.copy(selection)
+    corpus = corpus_of(frame)
+    vectors = None
+    if corpus is not None:
+        kept: Any = corpus.kept(list(map(str, selection.selectedFeatureNames)))
+        frame, vectors = kept
     started = time.perf_counter()
     slices = slices_of(parameters, {}, SELECTED)
     reduced: Any = selection.reduced(frame, [ID, SELECTED, LABELS])
@@ -517,7 +522,7 @@ def fit_here(  # noqa: PLR0913
         format,
         options,
         selection,
-        spark_ml=False,
+        vectors,
     )
     selection.values = {
         **selection.values,

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.ml import PipelineModel, Transformer, feature
+from pyspark.ml import PipelineModel, Transformer
 from pyspark.ml.functions import array_to_vector, vector_to_array
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
@@ -26,20 +26,30 @@ from ..frames.errors import reading
 from ..frames.frame import kinds_of
 from ..frames.names import column_named, picked, quoted
 from ..frames.schema import FEATURES, ID, LABELS, with_names
-from ..frames.sessions import jvm_within_reach, small_batches
+from ..frames.sessions import small_batches
 from ..kernels.categories import Categories
-from ..media.base import encoder_of_class
 from ..ml.encoders import ENCODING
 from ..ml.learners import CLASSIFYING, MultiLabelClassificationModel
 from ..ml.persistence import Storable, load_pipeline, metadata_at
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
+from ..ml.texts import TextFeaturesModel
 from ..pipeline import Progress
+from ..read.ascii_words import WordCounts
 from ..read.columns import cells, number_of
 from ..read.encoded import CONTENT, PASSAGE, REASON, widest
 from ..read.layout import known_categories
-from ..read.words import WordCounts, counted
-from .base import STATE, SavedPipeline, column_stages, is_user_sql, refuse_absent, word_counts
+from ..read.texts import corpus_of
+from ..read.word_vectors import vector_cells
+from .base import (
+    STATE,
+    TEXT_STAGE,
+    SavedPipeline,
+    column_stages,
+    is_user_sql,
+    refuse_absent,
+    word_counts,
+)
 
 
 class ColumnMaker(Transformer, HasOutputCol, Storable):
@@ -84,7 +94,7 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
 
 
 class WordCounter(ColumnMaker, HasInputCol):
-    """How often each word of a vocabulary occurs in a text, where Spark ML's stages are absent.
+    """How often each word of a vocabulary occurs in a text, of pipelines of earlier versions.
 
     Words are counted as by RegexTokenizer, StopWordsRemover and CountVectorizerModel."""
 
@@ -116,7 +126,7 @@ class WordCounter(ColumnMaker, HasInputCol):
     def _transform(self, dataset: DataFrame) -> DataFrame:
         counts = self.word_counts()
         output = self.getOutputCol()
-        column = counted(F.col(quoted(self.getInputCol())), counts)
+        column = vector_cells(F.col(quoted(self.getInputCol())), counts)
         return with_names(dataset.withColumn(output, column), output, list(counts.vocabulary))
 
 
@@ -138,37 +148,30 @@ def fit_pipeline(
     params = {camel(parameter): value for parameter, value in parameters.items()}
     estimator = CLASSIFYING[name]().setParams(**params)
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
+    corpus = corpus_of(frame)
+    vectors = None
+    if corpus is not None:
+        frame, vectors = corpus.kept(list(map(str, selector.selectedFeatureNames)))
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
-    jvm = jvm_within_reach()
     before, column = column_stages(
         source,
         format,
         options,
         selector,
-        jvm,
+        vectors,
     )
     selector.setFeaturesCol(column)
-    makers = [_stage(kind, params, jvm) for kind, params in before]
+    makers = [_stage(kind, params) for kind, params in before]
     return PipelineModel(stages=[*makers, selector, fitted])
 
 
-def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
-    makers: dict[str, type[ColumnMaker]] = {
-        "ColumnGatherer": ColumnGatherer,
-        "WordCounter": WordCounter,
-    }
-    if kind in makers:
-        return makers[kind](**params)
-    if encoder_of_class(kind) is not None:
-        state = params.pop(STATE, None)
-        return ENCODING.named(kind)(**params).withState(state)
-    stage_class = getattr(feature, kind)
-    if kind == "CountVectorizerModel":
-        stage = stage_class.from_vocabulary(
-            params["vocabulary"], params["inputCol"], params["outputCol"]
-        )
-        return stage.setBinary(params["binary"])
-    return stage_class(**params)
+def _stage(kind: str, params: dict[str, Any]) -> Any:
+    if kind == "ColumnGatherer":
+        return ColumnGatherer(**params)
+    if kind == TEXT_STAGE:
+        return TextFeaturesModel(**params)
+    state = params.pop(STATE, None)
+    return ENCODING.named(kind)(**params).withState(state)
 
 
 class Scorer(SavedPipeline):

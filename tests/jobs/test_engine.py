@@ -64,24 +64,13 @@ def test_the_quickstart_runs_without_spark(tmp_path):
 
 @pytest.mark.slow
 def test_what_only_spark_does_is_said_where_there_is_none(tmp_path):
-    texts = (
-        "--format",
-        "text",
-        "--option",
-        "source=csv",
-        "--option",
-        "text=x",
-        "--option",
-        "pattern=,",
-        "--labels-col",
-        "y",
-    )
+    table = ("--format", "delta", "--features", "x", "--labels-col", "y")
     (tmp_path / "t.csv").write_text("x,y\na,0\nb,1\n")
-    given = ("select", "--data", tmp_path / "t.csv", *texts, "--output", tmp_path / "out")
+    given = ("select", "--data", tmp_path / "t.csv", *table, "--output", tmp_path / "out")
     code, _, err = alone(*given)
     assert (
         code == 2
-        and "other text is counted by Spark" in err
+        and "format delta is read by Spark" in err
         and "pip install 'spark_mlfs[local]'" in err
     )
     code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--engine", "spark")
@@ -89,7 +78,7 @@ def test_what_only_spark_does_is_said_where_there_is_none(tmp_path):
     code, _, err = alone("select", *MADE, "--output", "s3://bucket/out")
     assert code == 2 and "s3://bucket/out is not on this machine" in err
     code, _, err = alone(*given, "--engine", "local")
-    assert code == 2 and err.count("\n") == 1 and "without a list of a language" in err
+    assert code == 2 and err.count("\n") == 1 and "format delta is read by Spark" in err
     assert not (tmp_path / "out").exists()
 
 

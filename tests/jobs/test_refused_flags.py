@@ -390,7 +390,7 @@ CASES = [
     ),
     flags(
         "pattern that does not compile",
-        r"pattern='\(' is no regular expression of Java's \(Unclosed group",
+        r"pattern='\(' is no regular expression of RE2's \(missing \)",
         *select(
             "d.csv",
             "text",

@@ -11,16 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.ml import PipelineModel
-from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer
+from pyspark.ml.feature import (
+    CountVectorizerModel,
+    RegexTokenizer,
+    SQLTransformer,
+    StopWordsRemover,
+)
 from pyspark.ml.linalg import Vectors
 from sklearn.feature_extraction.text import CountVectorizer
 
 from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier, read
 from spark_mlfs.adapters.tags import best_labels
-from spark_mlfs.read import words as read_words
-from spark_mlfs.read.words import WordCounts, words_of
+from spark_mlfs.frames.parquet import open_parquet
+from spark_mlfs.read import ascii_words
+from spark_mlfs.read.ascii_words import WordCounts, words_of
 from spark_mlfs.scoring.base import word_counts
-from spark_mlfs.scoring.stages import Scorer, WordCounter, fit_pipeline
+from spark_mlfs.scoring.local import load_here
+from spark_mlfs.scoring.stages import Scorer, WordCounter, fit_pipeline, load_scorer
 
 LETTERS = st.sampled_from("aAbZ09_ .,-\n\tàÉßſ\u0130\u212aΣ\u2028日\U0001f600")
 
@@ -64,9 +71,11 @@ def test_counts_are_scikit_learn_s(monkeypatch):
     assert less[:, :5].nnz == 0 and (less[:, 5:] != expected[:, 5:]).nnz == 0
     with monkeypatch.context() as patch:
         split_at_once = []
-        patch.setattr(read_words, "SLICE_BYTES", 5000)
+        patch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 5000)
         patch.setattr(
-            read_words, "words_of", lambda some: split_at_once.append(some.nbytes) or words_of(some)
+            ascii_words,
+            "words_of",
+            lambda some: split_at_once.append(some.nbytes) or words_of(some),
         )
         pieces = WordCounts(tuple(vocabulary))(pa.array(texts)[7:])
     assert len(split_at_once) > 20 and max(split_at_once) < 4 * 5000
@@ -120,19 +129,18 @@ def test_the_best_labels(q, digits, seed):
 
 def same_scores(spark, pipeline, frame):
     """The scores of the pipeline as it is and as `score` has it: equal to the bit."""
-    expected = {
-        row.doc: row.rawPrediction.toArray().tobytes()
-        for row in pipeline.transform(frame).collect()
-    }
+    rows = frame
+    for stage in pipeline.stages:
+        rows = stage.transform(rows)
+    expected = {row.doc: row.rawPrediction.toArray().tobytes() for row in rows.collect()}
     found = Scorer("", pipeline.stages).tagged(frame, ["doc"], all_scores=True).collect()
     assert len(found) == frame.count() == len(expected)
     assert {row.doc: np.array(row.rawPrediction).tobytes() for row in found} == expected
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("stop_words", [None, "english"])
-def test_texts(spark, stop_words):
+def documents():
+    """Rows of a text and its tags, whose words say them; some of signs beyond ASCII, or none."""
     rng = np.random.default_rng(1)
     words = {
         "cats": "cat kitten purr the",
@@ -153,6 +161,13 @@ def test_texts(spark, stop_words):
             )
         )
     rows += [(2000, None, ["cats"]), (2001, "", []), (2002, "日本", ["food"])]
+    return rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop_words", [None, "english"])
+def test_texts(spark, stop_words):
+    rows = documents()
     table = spark.createDataFrame(
         rows, "doc bigint, body string, topics array<string>"
     ).repartition(3)
@@ -167,8 +182,35 @@ def test_texts(spark, stop_words):
     selector = MIMSelector(numTopFeatures=6, idCol="id").fit(training)
     assert selector.selectedFeatures != sorted(selector.selectedFeatures)
     pipeline = fit_pipeline(training, selector, "br-svm", {}, table, "text", options)
+    assert [type(stage).__name__ for stage in pipeline.stages[:1]] == ["TextFeaturesModel"]
     rows = same_scores(spark, pipeline, table)
     assert len({row.scores[0] for row in rows if row.scores}) > 3
+
+
+@pytest.mark.slow
+def test_a_pipeline_of_spark_ml_s_stages(spark, tmp_path):
+    """As earlier versions saved them: read, and applied by both engines, words of ASCII as before."""
+    table = spark.createDataFrame(documents(), "doc bigint, body string, topics array<string>")
+    no_null = SQLTransformer(statement="SELECT *, coalesce(`body`, '') AS _text FROM __THIS__")
+    split = RegexTokenizer(inputCol="_text", outputCol="_tokens", pattern=r"\W+")
+    remover = StopWordsRemover(inputCol="_tokens", outputCol="_kept", stopWords=["The", "of"])
+    words = ["cat", "kitten", "purr", "dog", "puppy", "bark", "bread", "soup", "eat", "t"]
+    counter = CountVectorizerModel.from_vocabulary(words, inputCol="_kept", outputCol="counts")
+    counted = PipelineModel([no_null, split, remover, counter]).transform(table)
+    training = read.table(spark, counted, features="counts", labels="topics", id="doc")
+    selector = MIMSelector(numTopFeatures=6, idCol="id", outputCol="selected").fit(training)
+    classifier = BRSVMClassifier().setFeaturesCol("selected").setIdCol("id")
+    model = classifier.fit(selector.transform(training))
+    stages = [no_null, split, remover, counter, selector.setFeaturesCol("counts"), model]
+    PipelineModel(stages).write().save(f"file://{tmp_path}/pipeline")
+    loaded = load_scorer(spark, f"file://{tmp_path}/pipeline")
+    found = {row.doc: row for row in same_scores(spark, loaded, table)}
+    table.coalesce(1).write.parquet(f"file://{tmp_path}/texts")
+    here = load_here(f"{tmp_path}/pipeline")
+    rows = open_parquet([f"{tmp_path}/texts"], {})
+    for row in here.tagged(rows, ["doc"], all_scores=True).collect():
+        assert row["rawPrediction"] == found[row["doc"]].rawPrediction
+        assert row["tags"] == found[row["doc"]].tags
 
 
 @pytest.mark.slow

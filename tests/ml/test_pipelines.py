@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -21,7 +20,7 @@ from spark_mlfs.ml import persistence
 from spark_mlfs.ml.persistence import load_pipeline, save_pipeline
 from spark_mlfs.output import folder
 from spark_mlfs.output.folder import OutputTarget
-from spark_mlfs.read.words import WordCounts
+from spark_mlfs.read.word_vectors import TextReader
 from spark_mlfs.scoring import corpus
 from spark_mlfs.scoring import stages as scorer
 from spark_mlfs.scoring.check import Check
@@ -91,8 +90,7 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
 @pytest.mark.slow
 @pytest.mark.spark35
 def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch):
-    """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with Spark
-    ML's stages."""
+    """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with a JVM."""
     texts = [
         ("Ka be, be! cell_1 x9", ["t"]),
         (None, ["u"]),
@@ -123,20 +121,15 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
         scored = loaded.tagged(frame, ["doc"], top_n=2).orderBy("doc").collect()
         _, cells = loaded.features(loaded.read_of(frame))
         assert isinstance(
-            cells.read, WordCounts
+            cells.read, TextReader
         )  # counted where the classifier reads them, whatever stages counted before
         return read, scored, {type(stage).__name__ for stage in loaded.stages}
 
     *with_jvm, _ = found("with")
-    for module in (import_module("spark_mlfs.read.texts"), scorer, persistence, folder):
+    for module in (persistence, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
     *without, stages = found("without")
-    assert without == with_jvm and "WordCounter" in stages and "CountVectorizerModel" not in stages
-    for wrong in ({"stop_words": "english"}, {"pattern": " "}):
-        with pytest.raises(
-            ParameterError, match=r"a Connect client before 4.0 has none of the JVM's classes"
-        ):
-            spark_mlfs.read.text(spark, frame, text="body", labels="tags", id="doc", **wrong)
+    assert without == with_jvm and "TextFeaturesModel" in stages
 
 
 @pytest.mark.spark35

@@ -154,6 +154,10 @@ def texts(spark, tmp_path_factory):
         {"stop_words": ["The", "dog"], "labels": "tags"},
         {"vocabulary": ["zebra", "absent", "the", "cat"], "stop_words": ["the"], "weight": "key"},
         {"min_df": 300},
+        {"term_weight": "tfidf", "ngrams": [1, 2], "sublinear": True, "max_df": 0.5},
+        {"weight": "tfidf", "norm": None, "strip_accents": True, "token_pattern": r"\pL+"},
+        {"analyzer": "char", "ngrams": [2, 3], "binary": True, "min_length": 1},
+        {"pattern": r"\s"},
         {"text": "key"},
         {"text": "absent"},
     ],
@@ -168,7 +172,7 @@ def test_words_of_csv(spark, texts):
     rows, names, _, _ = assert_same(
         spark, f"{texts}/rows.csv", "text", text="words", labels="l_*", source="csv", min_df=1
     )
-    assert len(rows) == 360 and {"the", "cat", "dog_1", "i", "ce", "kelvin"} <= {*names[0]}
+    assert len(rows) == 360 and {"the", "cat", "dog_1", "été", "ice", "kelvin"} <= {*names[0]}
 
 
 @pytest.mark.spark35
@@ -183,20 +187,6 @@ def test_words_of_json(spark, texts):
         id="l_x",
         min_df=1,
     )
-
-
-def test_words_that_only_spark_counts(texts):
-    for options in ({"pattern": None}, {"pattern": r"\s"}, {"stop_words": "english"}):
-        with pytest.raises(NeedsSpark):
-            load(
-                HERE,
-                f"{texts}/rows.parquet",
-                "text",
-                text="the.text",
-                labels="l_*",
-                source="parquet",
-                **options,
-            )
 
 
 def test_labels_of_texts_that_are_no_numbers(spark, texts):

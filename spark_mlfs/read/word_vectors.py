@@ -1,0 +1,228 @@
+"""Texts as rows of numbers: how often terms occur, whether they do, or tf-idf.
+
+With tf the count, or 1 + ln count, n texts and F_f those that hold term f, tf-idf is tf · idf_f,
+idf_f = ln((1 + n) / (1 + F_f)) + 1; ``norm="l2"`` divides a row by its length over all terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+from numpy import ndarray
+
+from ..frames.frame import Batches, Kind, LocalFrame, Part
+from ..frames.vectors import Vectors, sparse_cell
+from ..lazy import Column, DataFrame, F, T
+from .words import SLICE_BYTES, Level, Splitting
+
+WEIGHTS = ("tfidf", "count", "binary")
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """What a term is in a text that holds it."""
+
+    weight: str = "tfidf"
+    sublinear: bool = False
+    norm: str | None = "l2"
+
+    def rows(self, counts: sp.csr_matrix, idf: ndarray | None) -> sp.csr_matrix:
+        """Return weights for counts (rows, terms), whose data are overwritten."""
+        if self.weight == "binary":
+            counts.data[:] = 1.0
+        elif self.sublinear:
+            counts.data[:] = 1.0 + np.log(counts.data)
+        if idf is not None:
+            counts.data *= idf[counts.indices]
+        if self.norm is not None:
+            lengths = np.diff(counts.indptr)
+            filled = np.flatnonzero(lengths)
+            squares = np.add.reduceat(counts.data**2, counts.indptr[filled])
+            counts.data /= np.repeat(np.sqrt(squares), lengths[filled])
+        return counts
+
+
+class TextReader:
+    """Reads the texts of a batch as (rows, terms) CSR float64; `of` reads some terms alone."""
+
+    vocabulary: Sequence[str]
+
+    def of(self, places: ndarray) -> TextReader:
+        raise NotImplementedError
+
+    def counts(self, texts: pa.Array) -> sp.csr_matrix:
+        """Return the rows of a few texts without a null."""
+        raise NotImplementedError
+
+    def __call__(self, texts: pa.Array, before: int = 0) -> sp.csr_matrix:
+        slices = [self.counts(some) for some in slices_of(texts)]
+        return slices[0] if len(slices) == 1 else sp.vstack(slices, format="csr")
+
+
+def slices_of(texts: pa.Array) -> Iterator[pa.Array]:
+    """Yield texts a few MB at a time, at least one array."""
+    rows = max(1, int(SLICE_BYTES * len(texts) / max(1, texts.nbytes)))
+    for first in range(0, max(1, len(texts)), rows):
+        yield texts.slice(first, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class TermVectors(TextReader):
+    """The terms of a `vocabulary` in texts, weighted.
+
+    `frequencies` are the texts of training that hold each, of `documents`; `columns` the places of
+    the terms that are returned (None: of all), whose weights are those among all."""
+
+    vocabulary: tuple[str, ...]
+    splitting: Splitting = field(default_factory=Splitting)
+    weighting: Weighting = field(default_factory=partial(Weighting, "count", norm=None))
+    frequencies: ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    documents: int = 0
+    columns: ndarray | None = None
+
+    def of(self, places: ndarray) -> TermVectors:
+        columns = places if self.columns is None else self.columns[places]
+        return replace(self, columns=columns)
+
+    def kept(self, terms: Sequence[str], weighting: Weighting) -> TermVectors:
+        """Return the same for some terms alone: lengths are over those."""
+        places = {term: place for place, term in enumerate(self.vocabulary)}
+        frequencies = self.frequencies[[places[term] for term in terms]]
+        return replace(
+            self,
+            vocabulary=tuple(terms),
+            frequencies=frequencies,
+            weighting=weighting,
+        )
+
+    @property
+    def idf(self) -> ndarray | None:
+        """Return the terms' weights (terms,), None where they all count alike."""
+        if self.weighting.weight != "tfidf":
+            return None
+        return np.log((1 + self.documents) / (1 + self.frequencies)) + 1
+
+    def counts(self, texts: pa.Array) -> sp.csr_matrix:
+        listed = pa.array(self.vocabulary, pa.large_string())
+        shape = (len(texts), len(self.vocabulary))
+        counts = sp.csr_matrix(shape)
+        for number, level in enumerate(self.splitting.levels(texts)):
+            on_level = _counts(level, listed, shape)
+            counts = on_level if number == 0 else counts + on_level
+        counts.sum_duplicates()
+        rows = self.weighting.rows(counts, self.idf)
+        if self.columns is not None:
+            rows = rows[:, self.columns]
+            rows.sort_indices()
+        return rows
+
+
+def _counts(level: Level, listed: pa.Array, shape: tuple[int, int]) -> sp.csr_matrix:
+    """Return how often each text holds each of the listed terms, those of other levels 0."""
+    terms, starts = level
+    slots = pc.index_in(terms, value_set=listed)
+    known = np.asarray(slots.is_valid())
+    columns = slots.drop_null().to_numpy().astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(known)])[starts]
+    counts = sp.csr_matrix((np.ones(len(columns)), columns, indptr.astype(np.int32)), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def with_vectors(
+    frame: DataFrame,
+    column: str,
+    output: str,
+    reader: TextReader,
+) -> DataFrame:
+    """Return a frame of either engine with what a reader makes of a column, a vector each.
+
+    A null is an empty text."""
+    if isinstance(frame, LocalFrame):
+        rows = partial(
+            _with_vectors_here,
+            kinds=frame.kinds,
+            column=column,
+            output=output,
+            reader=reader,
+        )
+        kinds = {**frame.kinds, output: Kind("vector")}
+        parts = [Part(partial(rows, part=part)) for part in frame.parts]
+        result: DataFrame = replace(frame, parts=parts, kinds=kinds)
+        return result
+    from pyspark.ml.linalg import VectorUDT
+
+    def with_cells(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield _with_cells(batch, column, output, reader)
+
+    schema = T.StructType([*frame.schema.fields, T.StructField(output, VectorUDT())])
+    return frame.mapInArrow(with_cells, schema)
+
+
+def _with_vectors_here(
+    columns: Sequence[str] | None,
+    part: Callable[[], Batches],
+    kinds: dict[str, Kind],
+    column: str,
+    output: str,
+    reader: TextReader,
+) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a part, texts read only where their vectors are asked for."""
+    names = [*kinds, output] if columns is None else [*columns]
+    needed = {column if name == output else name for name in names}
+    for batch in LocalFrame([part], kinds).select(*needed).batches():
+        if output in names:
+            batch = _with_cells(batch, column, output, reader)
+        yield batch.select(names)
+
+
+def _with_cells(
+    batch: pa.RecordBatch,
+    column: str,
+    output: str,
+    reader: TextReader,
+) -> pa.RecordBatch:
+    cells = vectors_of(reader, batch[column])
+    names = [*batch.schema.names, output]
+    return pa.RecordBatch.from_arrays([*batch.columns, cells], names)
+
+
+def vectors_of(reader: TextReader, texts: pa.Array) -> pa.Array:
+    """Return what a reader makes of texts as sparse vectors."""
+    rows = reader(texts.fill_null(""))
+    rows.sort_indices()
+    return Vectors(
+        rows.shape[1],
+        np.zeros(rows.shape[0], bool),
+        np.diff(rows.indptr),
+        rows.indices,
+        rows.data,
+    ).to_arrow()
+
+
+def vector_cells(texts: Column, reader: TextReader) -> Column:
+    """Return what a reader makes of a column of Spark's, as sparse vectors."""
+
+    @F.pandas_udf(  # type: ignore[attr-defined, untyped-decorator]
+        "indices array<int>, values array<double>"
+    )
+    def parts(cells: pd.Series) -> pd.DataFrame:
+        rows = reader(pa.array(cells.fillna(""), pa.string()))
+        rows.sort_indices()
+        bounds = list(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
+        return pd.DataFrame(
+            {
+                "indices": [rows.indices[a:z] for a, z in bounds],
+                "values": [rows.data[a:z] for a, z in bounds],
+            }
+        )
+
+    columns = parts(texts)
+    return sparse_cell(columns["indices"], columns["values"], len(reader.vocabulary))

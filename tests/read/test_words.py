@@ -1,0 +1,157 @@
+"""Words of texts by Unicode, and what they weigh, against scikit-learn on random texts."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from oracles.words import random_options, random_texts, vectorizer
+from pyspark.ml import PipelineModel
+
+import spark_mlfs
+from spark_mlfs import ParameterError, read
+from spark_mlfs.errors import camel
+from spark_mlfs.frames.schema import attribute_names
+from spark_mlfs.read import words as read_words
+from spark_mlfs.read.word_vectors import TermVectors
+from spark_mlfs.read.words import Splitting
+from spark_mlfs.sklearn import TextFeatures
+
+
+def words_of(text, **options):
+    ((words, _),) = Splitting(**options).levels(pa.array([text]))
+    return words.to_pylist()
+
+
+def same_matrix(texts, options, x, names):
+    """Whether it is scikit-learn's, whose terms are NFC where accents were stripped."""
+    oracle = vectorizer(options)
+    try:
+        expected = oracle.fit_transform(texts)
+    except ValueError:  # no term is left
+        return not len(names)
+    terms = [unicodedata.normalize("NFC", term) for term in oracle.get_feature_names_out()]
+    assert sorted(terms) == sorted(names)
+    places = [list(names).index(term) for term in terms]
+    np.testing.assert_allclose(x[:, places].toarray(), expected.toarray(), rtol=0, atol=1e-12)
+    return True
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_matrix_is_scikit_learn_s(seed):
+    texts, options = random_texts(seed), random_options(seed)
+    encoder = TextFeatures(**options)
+    try:
+        x = encoder.fit_transform(texts)
+    except ValueError as error:
+        assert "lower min_df" in str(error)
+        assert same_matrix(texts, options, None, [])
+        return
+    assert same_matrix(texts, options, x, encoder.get_feature_names_out())
+
+
+def test_words_of_many_scripts():
+    text = "Größe über die Straße; Привет мир, हिन्दी में! العربية 東京 I E\u0301tude ÉTUDE x_1"
+    assert words_of(text) == [
+        *["größe", "über", "die", "straße", "привет", "мир"],
+        *["हिन्दी", "में", "العربية", "東京", "étude", "étude", "x_1"],
+    ]
+    assert words_of("ΣΑΣ İstanbul ǅ", min_length=1) == ["σασ", "istanbul", "ǆ"]
+    assert words_of("Größe À la", strip_accents=True) == ["große", "la"]
+    assert words_of("The end, the END", stop_words=frozenset(["THE"])) == ["end", "end"]
+    assert words_of("a1 b22 c", token_pattern=r"[a-z](\d+)", min_length=1) == ["1", "22"]
+    assert words_of("new york,paris", pattern=",") == ["new york", "paris"]
+
+
+def test_blanks_stand_where_the_pattern_finds_no_word():
+    """The fast way, against the regular expression, over every sign there is."""
+    import pyarrow.compute as pc
+
+    signs = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    texts = pa.array(["x" + sign + "y" for sign in signs], pa.large_string())
+    slow = pc.split_pattern_regex(texts, r"[^\p{L}\p{M}\p{N}_]+")
+    fast = pc.ascii_split_whitespace(read_words._with_blanks(texts))
+    same = pc.equal(pc.list_value_length(slow), pc.list_value_length(fast))
+    # signs of ASCII are put in lower case on the way
+    assert pc.all(same).as_py() and slow.flatten().equals(pa.array(fast.flatten()))
+
+
+def test_large_texts_are_split_in_slices(monkeypatch):
+    texts = [f"wort{i % 7} größe {i}" for i in range(500)]
+    reader = TermVectors(("größe", "wort3", "absent"))
+    whole = reader(pa.array(texts))
+    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 400)
+    sliced = reader(pa.array(texts)[3:])
+    assert (sliced != whole[3:]).nnz == 0 and whole.sum() == 500 + 71
+    assert reader.of(np.array([1, 0]))(pa.array(texts))[3].toarray().tolist() == [[1, 1]]
+    assert TermVectors(("a",))(pa.array([""])).shape == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"token_pattern": "("}, r"token_pattern='\(' is no regular expression of RE2's \(miss"),
+        ({"token_pattern": r"\w*"}, "finds the empty text"),
+        ({"token_pattern": r"(a)(b)"}, "has 2 groups"),
+        ({"pattern": r"(?=a)"}, "is no regular expression"),
+        ({"pattern": ",", "token_pattern": "a"}, "not both"),
+    ],
+)
+def test_patterns_that_are_none(options, message):
+    with pytest.raises(ParameterError, match=message):
+        Splitting(**options).check()
+
+
+def test_of_chinese_runs_of_characters_are_advised():
+    texts = ["我们今天在北京讨论经济问题", "他们明天在上海讨论经济改革"]
+    with pytest.warns(UserWarning, match='blanks do not part words .* analyzer="char"'):
+        TextFeatures(min_df=1).fit(texts)
+    by_char = TextFeatures(analyzer="char", ngrams=[2, 2]).fit(texts)
+    assert {"讨论", "经济"} <= set(by_char.get_feature_names_out())
+
+
+@pytest.mark.slow
+@pytest.mark.spark35
+def test_spark_gives_the_same_bits(spark):
+    """As rows of a frame, and as a stage that was saved and loaded."""
+    for seed in (1, 2, 9, 16):
+        texts = random_texts(seed, 40)
+        options = {**random_options(seed), "min_df": 1, "max_df": 1.0}
+        x = TextFeatures(**options).fit(texts).transform(texts)
+        weight = options.pop("weight")
+        rows = [(i, text or None, ["a"] if i % 2 else ["b"]) for i, text in enumerate(texts)]
+        table = spark.createDataFrame(rows, "doc int, `the.text` string, tags array<string>")
+        table = table.repartition(3)
+        columns = {"text": "the.text", "labels": "tags", "id": "doc"}
+        frame = read.text(spark, table, **columns, **options, weight=weight)
+        found = sorted(frame.collect(), key=lambda row: row.id)
+        assert np.array([row.features.toArray() for row in found]).tobytes() == dense(x)
+        params = {camel(name): value for name, value in options.items()}
+        stage = spark_mlfs.TextFeatures(inputCol="the.text", weight=weight, **params)
+        model = stage.fit(table)
+        assert list(model.getVocabulary()) == attribute_names(frame, "features")
+        again = sorted(model.transform(table).collect(), key=lambda row: row.doc)
+        assert np.array([row.features.toArray() for row in again]).tobytes() == dense(x)
+
+
+def dense(x):
+    return np.ascontiguousarray(x.toarray()).tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.spark35
+def test_a_stage_is_saved_and_loaded(spark, tmp_path):
+    stage = spark_mlfs.TextFeatures(minDf=1, stopWords=["the"], ngrams=[1, 2])
+    texts = spark.createDataFrame([("The Größe",), ("größe мир",), (None,)], "text string")
+    model = stage.fit(texts)
+    pipeline = PipelineModel([model])
+    pipeline.write().save(f"file://{tmp_path}/pipeline")
+    (loaded,) = PipelineModel.load(f"file://{tmp_path}/pipeline").stages
+    assert loaded.extractParamMap().values() != [] and loaded.getStopWords() == ["the"]
+    assert loaded.transform(texts).collect() == model.transform(texts).collect()
+    assert loaded.getVocabulary() == ["größe", "größe мир", "мир"]
+    assert loaded.getDocumentFrequencies() == [2, 1, 1] and loaded.getDocuments() == 3
+    with pytest.raises(ParameterError, match="inputCol 'text' is no column"):
+        stage.fit(texts.toDF("other"))
