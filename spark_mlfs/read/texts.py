@@ -9,7 +9,7 @@ from typing import Any
 from .. import params
 from ..errors import DataError, ParameterError, option
 from ..formats import Reader, documentation, format_of, tabular
-from ..frames.frame import LocalFrame, kinds_of
+from ..frames.frame import LocalFrame, NeedsSpark, kinds_of
 from ..frames.names import columns_of, quoted
 from ..frames.schema import FEATURES, with_names
 from ..lazy import DataFrame, F, SparkSession
@@ -113,7 +113,7 @@ class TextTable(Reader):
             )
             remedy = f"to read a file say of which format, such as {option('source', kind)}"
             raise ParameterError(f"format 'text' reads {path!r} as the name of a table; {remedy}")
-        splitting_of(p)
+        splitting_of({**p, "stop_words": None})
         return p
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
@@ -173,6 +173,8 @@ class Corpus:
         kind = kinds_of(source)[columns[0]]
         if len(columns) != 1 or not kind.text:
             raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
+        if isinstance(source, LocalFrame) and isinstance(p["stop_words"], str):
+            raise NeedsSpark("the stop words of a language are Spark's")
         labels = columns_of(source, p["labels"], "labels")
         others = [p[name] for name in ("id", "weight", "group") if p[name]]
         texts = label_texts(source, labels, p)

@@ -61,7 +61,7 @@ class TextReader:
         raise NotImplementedError
 
     def __call__(self, texts: pa.Array, before: int = 0) -> sp.csr_matrix:
-        slices = [self.counts(some) for some in slices_of(texts)]
+        slices = [self.counts(part) for part in slices_of(texts)]
         return slices[0] if len(slices) == 1 else sp.vstack(slices, format="csr")
 
 
