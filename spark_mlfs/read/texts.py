@@ -10,7 +10,7 @@ from .. import params
 from ..errors import DataError, ParameterError, option
 from ..formats import Reader, documentation, format_of, tabular
 from ..frames.frame import LocalFrame, NeedsSpark, kinds_of
-from ..frames.names import columns_of, quoted
+from ..frames.names import columns_of, picked, quoted
 from ..frames.schema import FEATURES, with_names
 from ..lazy import DataFrame, F, SparkSession
 from ..params import REQUIRED, Choice, Flag, Optional, Parameter
@@ -176,9 +176,18 @@ class Corpus:
         if isinstance(source, LocalFrame) and isinstance(p["stop_words"], str):
             raise NeedsSpark("the stop words of a language are Spark's")
         labels = columns_of(source, p["labels"], "labels")
-        others = [p[name] for name in ("id", "weight", "group") if p[name]]
-        texts = label_texts(source, labels, p)
-        return Corpus(narrowed(source, [*columns, *labels, *others], texts), columns[0], p)
+        others = [
+            name
+            for role in ("id", "weight", "group")
+            if p[role]
+            for name in columns_of(source, p[role], role)
+        ]
+        names = list(dict.fromkeys([*columns, *labels, *others]))
+        source = narrowed(source, names, label_texts(source, labels, p))
+        if isinstance(source, LocalFrame):
+            return Corpus(source.select(*names), columns[0], p)
+        # all columns of a row go through Python: no others
+        return Corpus(picked(source, {name: name for name in names}), columns[0], p)
 
     def vectors(self, memory: int | None = None) -> TermVectors:
         """Return the terms of the corpus, in at most so many bytes; `DataError` for none."""

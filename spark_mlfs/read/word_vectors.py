@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..frames.frame import Batches, Kind, LocalFrame, Part
+from ..frames.names import quoted
 from ..frames.vectors import Vectors, sparse_cell
 from ..lazy import Column, DataFrame, F, T
 from .words import SLICE_BYTES, Level, Splitting
@@ -158,12 +159,17 @@ def with_vectors(
         return result
     from pyspark.ml.linalg import VectorUDT
 
+    names = frame.columns
+
     def with_cells(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield _with_cells(batch, column, output, reader)
+            named = pa.RecordBatch.from_arrays(batch.columns, names)
+            yield _with_cells(named, column, output, reader)
 
     schema = T.StructType([*frame.schema.fields, T.StructField(output, VectorUDT())])
-    return frame.mapInArrow(with_cells, schema)
+    # a dot in a name is a field to `mapInArrow`
+    plain = [F.col(quoted(name)).alias(f"c{place}") for place, name in enumerate(names)]
+    return frame.select(*plain).mapInArrow(with_cells, schema)
 
 
 def _with_vectors_here(
