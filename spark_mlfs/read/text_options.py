@@ -105,15 +105,13 @@ WEIGHT = Parameter(
     OneOf(WEIGHTS),
     "what a term is in a row that holds it: tf-idf, its count, or 1 (binary)",
 )
-WEIGHING = (
-    Parameter("sublinear", False, Flag(), "1 + ln of a count in its place"),
-    Parameter(
-        "norm",
-        "auto",
-        Optional(OneOf(("auto", "l2"))),
-        "rows of length 1 (l2), or as they are (None); auto: l2 of tf-idf",
-    ),
+NORM = Parameter(
+    "norm",
+    "auto",
+    Optional(OneOf(("auto", "l2"))),
+    "rows of length 1 (l2), or as they are (None); auto: l2 of tf-idf",
 )
+WEIGHING = (Parameter("sublinear", False, Flag(), "1 + ln of a count in its place"), NORM)
 
 
 def splitting_of(p: Values) -> Splitting:

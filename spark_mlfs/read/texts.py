@@ -21,9 +21,9 @@ from .layout import label_texts
 from .tables import COLUMNS, how_files_are_read, open_by, source_of
 from .text_options import (
     CHOOSING,
+    NORM,
     PATTERN,
     SPLITTING,
-    WEIGHING,
     fitted_vectors,
     splitting_of,
     weighting_of,
@@ -70,7 +70,14 @@ class TextTable(Reader):
             "what a term is in a row that holds it; None: its count, and of spark-mlfs select 1 "
             "where a method counts, else tf-idf; weight=tfidf says the same",
         ),
-        *WEIGHING,
+        Parameter(
+            "sublinear",
+            None,
+            Optional(Flag()),
+            "1 + ln of a count in its place; None: of the tf-idf that spark-mlfs select takes "
+            "by itself",
+        ),
+        NORM,
         Parameter("binary", False, Flag(), "the same as term_weight=binary"),
         Parameter(
             "renormalise",
@@ -192,7 +199,11 @@ class Corpus:
     def vectors(self, memory: int | None = None) -> TermVectors:
         """Return the terms of the corpus, in at most so many bytes; `DataError` for none."""
         texts = self.source.select(_cell(self.source, self.column))
-        p = {**self.p, "weight": self.p["term_weight"] or "count"}
+        p = {
+            **self.p,
+            "weight": self.p["term_weight"] or "count",
+            "sublinear": bool(self.p["sublinear"]),
+        }
         return fitted_vectors(texts, p, memory, f" of column {self.column!r}")
 
     def frame(self, vectors: TermVectors) -> DataFrame:
@@ -222,13 +233,21 @@ class Corpus:
         assert self.known is not None
         weighting = Weighting("binary", norm=None)
         if not counting:
-            weighting = weighting_of(self.p, self.p["term_weight"] or "tfidf")
+            weighting = self._weighting()
         return self.frame(replace(self.known, weighting=weighting))
+
+    def _weighting(self) -> Weighting:
+        """Return how terms are weighed where a run chooses: unless told otherwise by tf-idf."""
+        weight = self.p["term_weight"]
+        sublinear = self.p["sublinear"]
+        if sublinear is None:
+            sublinear = weight is None
+        return weighting_of({**self.p, "sublinear": sublinear}, weight or "tfidf")
 
     def kept(self, terms: Sequence[str]) -> tuple[DataFrame, TermVectors]:
         """Return the frame that a classifier of some terms takes, and what makes its features."""
         assert self.known is not None
-        weighting = weighting_of(self.p, self.p["term_weight"] or "tfidf")
+        weighting = self._weighting()
         if self.p["renormalise"]:
             vectors = self.known.kept(terms, weighting)
         else:

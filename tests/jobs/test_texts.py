@@ -78,7 +78,7 @@ def test_the_classifier_takes_tf_idf_of_the_words_that_are_kept(folder, run, tmp
     scorer = load_here(f"{tmp_path}/a")
     ranking = pd.read_csv(tmp_path / "a/ranking.csv")
     texts = pd.read_csv(folder / "train.csv.gz")["body"]
-    oracle = TfidfVectorizer(min_df=2, norm="l2" if not renormalise else None)
+    oracle = TfidfVectorizer(min_df=2, sublinear_tf=True, norm="l2" if not renormalise else None)
     expected = pd.DataFrame(
         oracle.fit_transform(texts).toarray(), columns=oracle.get_feature_names_out()
     )[ranking["name"][:5]].to_numpy()
