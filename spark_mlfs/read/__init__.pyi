@@ -96,7 +96,7 @@ def text(spark: SparkSession, path: Tables, text: str, labels: str | Sequence[st
     strip_accents: bool = False, token_pattern: str | None = None, stop_words: str | Sequence[str] | None = None,
     pattern: str | None = None, vocab_size: int | None = None, min_df: float = 2.0, max_df: float = 1.0,
     vocabulary: Sequence[str] | None = None, term_weight: Literal['tfidf', 'count', 'binary'] | None = None,
-    sublinear: bool = False, norm: Literal['auto', 'l2'] | None = "auto", binary: bool = False, renormalise: bool = True) -> DataFrame:
+    sublinear: bool | None = None, norm: Literal['auto', 'l2'] | None = "auto", binary: bool = False, renormalise: bool = True) -> DataFrame:
     """Terms of a text column as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
 def fasttext(spark: SparkSession, path: Tables, text: str = "text", labels: str | Sequence[str] = "labels",
