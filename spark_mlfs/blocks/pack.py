@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, LocalFrame, kinds_of, num_cores
-from ..frames.names import closest, column_named, picked
+from ..frames.names import closest, picked
 from ..frames.schema import attribute_names, categories_of, fill_of, packed_from
 from ..frames.sessions import BATCH_BYTES, small_batches
 from ..frames.unchanged import files_read
@@ -178,6 +178,24 @@ def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.R
     )
 
 
+@dataclass(frozen=True)
+class IdColumn:
+    """The user's ids of packed rows: column ``i`` of `rows`, its `name` there, and its `key`."""
+
+    rows: DataFrame
+    name: str
+    key: Column
+
+    def value(self, key: int) -> str:
+        """Return the user's id of the row that is known by `key`."""
+        if kinds_of(self.rows)["i"].integer and key:
+            return str(key)
+        with worker_errors():
+            matching = self.rows.where(self.key == F.lit(key))
+            rows = matching.select(F.col("i").cast("string")).limit(1).collect()
+        return "null" if not rows or rows[0][0] is None else repr(rows[0][0])
+
+
 @dataclass(kw_only=True)
 class Packed(Dataset):
     """The persisted frame of blocks, its profile, and the names.
@@ -188,10 +206,12 @@ class Packed(Dataset):
 
     frame: DataFrame
     persisted: bool
-    source: tuple[DataFrame, str, Column] | None = None
+    source: IdColumn | None = None
     unique: bool = False
     shuffled: bool = False
     memo: list[tuple[DataFrame, bool, int, bool]] = field(default_factory=list, repr=False)
+    # the same rows without the constant labels, once they were asked for
+    relabelled: list[Packed] = field(default_factory=list, repr=False)
 
     def blocks(self) -> DataFrame:
         """Return the frame of the blocks alone."""
@@ -201,7 +221,7 @@ class Packed(Dataset):
         if self.source is None:
             part, place = row
             return f"{place} of part {part}"
-        return row_value(self.source, row[0])
+        return self.source.value(row[0])
 
     def release(self) -> None:
         if self.persisted:
@@ -210,6 +230,9 @@ class Packed(Dataset):
             if persisted:
                 frame.unpersist()
         self.memo.clear()
+        for packed in self.relabelled:
+            packed.release()
+        self.relabelled.clear()
 
 
 def persist(frame: DataFrame) -> bool:
@@ -358,7 +381,7 @@ def _pack_there(
         id = F.col("i").cast("bigint") if kinds[row_id].integer else F.xxhash64("i")
         identity = F.coalesce(id, F.lit(0))
         columns.append(identity.alias("i"))
-        origin = (rows, "i", identity)
+        origin = IdColumn(rows, row_id, identity)
     if weight is not None:
         columns.append(F.col("w").cast("double").alias("w"))
     if groups is not None:
@@ -532,14 +555,3 @@ def _merge_batches(batches: Batches) -> Batches:
     profile = merge_profiles(bytes(cell) for cell in encoded_cells(batches, "summary"))
     if profile.n:
         yield pa.RecordBatch.from_pydict({"summary": binary_array(profile.encode())})
-
-
-def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
-    """Return the user's id of the row that is known by `key`."""
-    frame, column, identity = source
-    if kinds_of(frame)[column].integer and key:
-        return str(key)
-    with worker_errors():
-        matching = frame.where(identity == F.lit(key))
-        rows = matching.select(column_named(column).cast("string")).limit(1).collect()
-    return "null" if not rows or rows[0][0] is None else repr(rows[0][0])

@@ -23,7 +23,7 @@ from ..kernels.hashing import mix
 from .block import Block
 from .codec import binary_array, binary_cells, decode, encode, numbered_cells
 from .identity import OCCURRENCE, SHARED, content_hashes, occurrence_ids, occurrences
-from .pack import BLOCK_SCHEMA, Packed, block_row, collected, persist, row_value
+from .pack import BLOCK_SCHEMA, Packed, block_row, collected, persist
 
 SHARED_BYTES = 8 << 20  # of what is known of shared ids that travels with a task
 _KEY = re.compile(r"share the row id (-?\d+);")
@@ -34,8 +34,7 @@ def with_row_value(error: DataError, packed: Packed) -> DataError:
     key = _KEY.search(str(error))
     if key is None or packed.source is None:
         return error
-    value = row_value(packed.source, int(key[1]))
-    named = f"row id {value} (column {packed.source[1]!r});"
+    named = f"row id {packed.source.value(int(key[1]))} (column {packed.source.name!r});"
     return DataError(str(error).replace(f"row id {key[1]};", named))
 
 

@@ -56,8 +56,6 @@ class SparkEngine(Engine):
         """Give back the frames this engine persisted; the packed data are its owner's."""
         for layout in {key[0] for key in self._frames}:
             self._drop(layout)
-        if len(self.profile.left_out):
-            self._as_packed.release()
 
     def _keep(self, key: Layout, make: Callable[[], DataFrame]) -> DataFrame:
         """Return the persisted frame of a layout, made at first.
@@ -71,11 +69,20 @@ class SparkEngine(Engine):
     def _relabel(self, varying: Profile) -> None:
         varying.without_grades_of_one()
         packed = self._as_packed
-        task = partial(tasks.relabel, profile=self.profile, varying=varying)
-        blocks = packed.frame.where("block is not null").select("number", "block")
-        frame = blocks.mapInArrow(task, BLOCK_SCHEMA)
-        # its memo is that of other ids, where these are hashes of what is left
-        self._as_packed = replace(packed, frame=frame, persisted=False, memo=[], profile=varying)
+        if not packed.relabelled:
+            task = partial(tasks.relabel, profile=self.profile, varying=varying)
+            blocks = packed.frame.where("block is not null").select("number", "block")
+            # its memo is that of other ids, where these are hashes of what is left
+            varying_rows = replace(
+                packed,
+                frame=blocks.mapInArrow(task, BLOCK_SCHEMA),
+                persisted=False,
+                memo=[],
+                relabelled=[],
+                profile=varying,
+            )
+            packed.relabelled.append(varying_rows)
+        self._as_packed = packed.relabelled[0]
         self.packed = self._as_packed
 
     def raw(self) -> DataFrame:

@@ -66,7 +66,7 @@ def mapped(
         derived = replace(rows, blocks=[block], profile=profile)
     else:
         blocks = rows.blocks().mapInArrow(partial(_mapped, function, q), BLOCK_SCHEMA)
-        derived = replace(rows, frame=blocks, persisted=persist(blocks), memo=[])
+        derived = replace(rows, frame=blocks, persisted=persist(blocks), memo=[], relabelled=[])
     try:
         if isinstance(derived, Packed):
             with worker_errors():

@@ -213,7 +213,7 @@ def label_texts(source: DataFrame, columns: Sequence[str], p: Mapping[str, Any])
     if len(columns) > 1:
         return []
     is_text = kinds_of(source)[columns[0]].text
-    return [*columns] if is_text or p["label_delimiter"] is not None else []
+    return [*columns] if is_text or p.get("label_delimiter") is not None else []
 
 
 def _check_single(name: str, value: Any, columns: list[str]) -> None:

@@ -471,6 +471,7 @@ def _engine_of(
         profile=profile,
         persisted=persist(frame),
         memo=[],
+        relabelled=[],
     )
     with fitted, SparkEngine(fitted, budgets) as engine:
         yield engine

@@ -50,12 +50,12 @@ def rank(data, name, methods=METHODS, **options):
     return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
 
 
-def content_ids(table):
+def content_ids(x, y):
     """The hash of each row's content, and which occurrence of it the row is (by the values of the
     row, not by the hash)."""
-    hashes = content_hashes(block_of(table.x, table.y)).view(np.int64)
+    hashes = content_hashes(block_of(x, y)).view(np.int64)
     seen, times = {}, np.empty(len(hashes), np.int64)
-    for i, row in enumerate(np.hstack([table.x, table.y])):
+    for i, row in enumerate(np.hstack([x, y])):
         times[i] = seen[row.tobytes()] = seen.get(row.tobytes(), -1) + 1
     return hashes, times
 
@@ -65,7 +65,7 @@ class Case:
 
     def __init__(self, spark, name, data_dir):
         self.spark, self.name, self.table, self.kept = spark, name, Table(spark, name, data_dir), {}
-        self.hashes, self.times = content_ids(self.table)
+        self.hashes, self.times = content_ids(self.table.x, self.table.y)
 
     def get(self, form):
         if form not in self.kept:
@@ -81,8 +81,11 @@ class Case:
         return rank(self.table.numbered(self.spark, ids), self.name, row_id="id")
 
     def make_occurrences(self):
+        """Ids of what a ranking reads: a constant label is no part of a row's content there."""
+        y = self.table.y
+        hashes, times = content_ids(self.table.x, y[:, np.ptp(y, axis=0) > 0])
         return rank(
-            self.table.numbered(self.spark, occurrence_ids(self.hashes, self.times)),
+            self.table.numbered(self.spark, occurrence_ids(hashes, times)),
             self.name,
             row_id="id",
         )
