@@ -25,7 +25,7 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine import tasks as in_tasks
 from spark_mlfs.engine.spark import SparkEngine
-from spark_mlfs.errors import ParameterError
+from spark_mlfs.errors import ParameterError, WorkerBudgetError
 from spark_mlfs.evaluate import trials as experiment
 from spark_mlfs.evaluate.data import marked
 from spark_mlfs.evaluate.protocol import Protocol
@@ -358,6 +358,8 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
 
     def in_one_task(packed, trial, budgets):
         tasks.append((trial.candidate.title, budgets.worker))
+        if trial.candidate.title == "spec" and budgets.worker == tight:
+            raise WorkerBudgetError("similarities of rows")
         return one_task(packed, trial, budgets)
 
     def over_cluster(trial, rows):
@@ -372,17 +374,17 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     trials = [
         Trial(Candidate(name, (Request.of(name),)), split, design) for name in ("mim", "spec")
     ]
+    tight = 1 << 22
     plenty = results(packed, trials)
     assert not spread
     tasks.clear()
-    # the rows fit, but not the similarities of rows, nor what the classifier holds beside them
-    tight = 2 * packed.profile.size
     scarce = results(packed, trials, worker=tight)
-    assert sorted(tasks) == sorted(spread) == [("mim", tight), ("spec", tight)]
-    less = results(packed, trials, worker=tight - 1)
-    assert len(tasks) == 2  # the rows alone are too much: no task is tried
-    for one, two, three in zip(plenty, scarce, less, strict=True):
-        assert without_seconds(one) == without_seconds(two) == without_seconds(three)
+    assert sorted(tasks) == [("mim", tight), ("spec", tight)] and spread == [("spec", tight)]
+    for one, two in zip(plenty, scarce, strict=True):
+        assert without_seconds(one) == without_seconds(two)
+    # the rows alone are too much: no task is tried, and the classifier has too little
+    less = results(packed, trials, worker=2 * packed.profile.size - 1)
+    assert len(tasks) == 2 and all("workerBytes" in result["error"] for result in less)
 
 
 def test_a_fault_of_ours_is_not_hidden(data, monkeypatch):
