@@ -1,4 +1,4 @@
-"""Multi-label feature selection on Apache Spark.
+"""Multi-label feature selection on arrays, files and Apache Spark.
 
 import spark_mlfs
 frame = spark_mlfs.read.arff(spark, "scene.arff", labels="scene.xml")

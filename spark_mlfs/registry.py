@@ -43,7 +43,7 @@ PHRASES = {  # that the modules of entries share: ``$name`` in their documentati
     "whose labels are all known",
     "weights": "W (v, q), w_i its row of feature i",
     "scores": "Score (v,), labels per scaled unit of the feature",
-    "penalty": "p_i ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature "
+    "penalty": "p_i ``penalties`` (`select.constraints`), 1 by default, 0 of a feature "
     "that is included",
     "measures": 'Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using '
     'individual mutual information measures", 2020',

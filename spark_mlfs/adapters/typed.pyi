@@ -44,7 +44,7 @@ def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, m
         selection may cost: features are picked by gain per cost, as many as the budget pays, at
         most k
     penalties : what a feature's penalty is multiplied by (ridge, lasso, elastic-net, mssl,
-        forward), {name or pattern: number}, 1 where nothing is said, or one number for each; 0:
+        forward), {name or pattern: number}, 1 by default, or one number for each; 0:
         never shrunk away, as what is included
     memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's
         memory

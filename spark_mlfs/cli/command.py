@@ -119,7 +119,7 @@ def parser(flagged: Container[str] = COMMANDS) -> argparse.ArgumentParser:
     layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     top = _Parser(
         "spark-mlfs",
-        description="Multi-label feature selection on Apache Spark.",
+        description="Multi-label feature selection on arrays, files and Apache Spark.",
         epilog=_EXAMPLE,
         **layout,
     )

@@ -141,7 +141,7 @@ def _constraint_arguments(flags: Flags) -> None:
         dest="costs_from",
     )
     penalties = (
-        "a .toml or .json of numbers by name or pattern, 1 where nothing is said, or a "
+        "a .toml or .json of numbers by name or pattern, 1 by default, or a "
         ".csv with columns name and penalty"
     )
     factors = (

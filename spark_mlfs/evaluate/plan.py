@@ -63,9 +63,7 @@ class Participant(Section):
     """A method, an extractor or a classifier that takes part."""
 
     name: str = Field(description="name of the entry")
-    title: str | None = Field(
-        None, description="what it is called in tables; the name if nothing is said"
-    )
+    title: str | None = Field(None, description="its title in tables; by default the name")
     parameters: dict[str, Any] = Field({})
 
     @property

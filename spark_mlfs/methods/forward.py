@@ -14,7 +14,7 @@ without each fold explain of it, is not above one.
 Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard
 deviation; r_l at first ỹ_l, label l of Y (n, q) about its mean over T; w_l = 1/Var(y_l)^p, p
 ``label_power``, times the label's weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0
-``penalty``, p_j ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that
+``penalty``, p_j ``penalties`` (`select.constraints`), 1 by default, 0 of a feature that
 is included; n the rows whose labels are all known. F ``folds`` by the hash of the row id, without
 ids by that of the row's features: equal rows share a fold. Score J of the first pick (v,), without
 unit.

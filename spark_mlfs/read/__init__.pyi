@@ -96,15 +96,19 @@ def text(spark: SparkSession, path: Tables, text: str, labels: str | Sequence[st
     strip_accents: bool = False, token_pattern: str | None = None, stop_words: str | Sequence[str] | None = None,
     pattern: str | None = None, vocab_size: int | None = None, min_df: float = 2.0, max_df: float = 1.0,
     vocabulary: Sequence[str] | None = None, term_weight: Literal['tfidf', 'count', 'binary'] | None = None,
-    sublinear: bool | None = None, norm: Literal['auto', 'l2'] | None = "auto", binary: bool = False, renormalise: bool = True) -> DataFrame:
+    sublinear: bool | None = None, norm: Literal['auto', 'l2'] | None = "auto", binary: bool = False,
+    renormalise: bool = True) -> DataFrame:
     """Terms of a text column as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
 def fasttext(spark: SparkSession, path: Tables, text: str = "text", labels: str | Sequence[str] = "labels",
     id: str | None = None, text_ids: bool = False, empty_tags: Literal['none', 'unknown'] = "none",
     positive: Sequence[str] | None = None, unknown: Sequence[str] | None = None, label_names: Sequence[str] | None = None,
-    weight: str | None = None, group: str | None = None, pattern: str | None = "\\W+",
-    stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0, binary: bool = False,
-    vocabulary: Sequence[str] | None = None) -> DataFrame:
+    weight: str | None = None, group: str | None = None, analyzer: Literal['word', 'char'] = "word", min_length: int = 2,
+    ngrams: Sequence[float] = [1, 1], strip_accents: bool = False, token_pattern: str | None = None,
+    stop_words: str | Sequence[str] | None = None, pattern: str | None = None, vocab_size: int | None = None,
+    min_df: float = 2.0, max_df: float = 1.0, vocabulary: Sequence[str] | None = None,
+    term_weight: Literal['tfidf', 'count', 'binary'] | None = None, sublinear: bool | None = None,
+    norm: Literal['auto', 'l2'] | None = "auto", binary: bool = False, renormalise: bool = True) -> DataFrame:
     """Read lines of fastText: counts of their words, as `read.text` has them, and labels."""
 
 def files(spark: SparkSession, path: Paths, features: str = "image", feature_options: Mapping[str, str] | None = None,
