@@ -64,6 +64,8 @@ class Splitting:
     def levels(self, texts: pa.Array) -> Iterator[Level]:
         """Yield the terms of texts without a null; no term is on two levels."""
         levels = self._levels(texts)
+        if self.strip_accents:  # which takes the letters of Korean apart, too
+            levels = ((pc.utf8_normalize(terms, "NFC"), starts) for terms, starts in levels)
         if self.buckets:
             terms, starts = _merged([*levels])
             yield _hashed(terms, self.buckets), starts
@@ -100,10 +102,7 @@ class Splitting:
             keep = pc.and_(keep, pc.invert(pc.is_in(words, self._stop_list())))
         offsets = np.asarray(lists.offsets)
         starts = _bounds(np.asarray(keep))[offsets - offsets[0]]
-        words = words.filter(keep)
-        if self.strip_accents:  # one spelling of a term, however its letters were taken apart
-            words = pc.utf8_normalize(words, "NFC")
-        return words, starts
+        return words.filter(keep), starts
 
     def _stop_list(self) -> pa.Array:
         words = pa.array(sorted(self.stop_words), pa.large_string())

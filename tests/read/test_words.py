@@ -39,7 +39,7 @@ def same_matrix(texts, options, x, names):
     return True
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", [*range(50), 75, 214])
 def test_the_matrix_is_scikit_learn_s(seed):
     texts, options = random_texts(seed), random_options(seed)
     encoder = TextFeatures(**options)
