@@ -100,9 +100,10 @@ class TextTable(Reader):
         options = dict(options)
         if options.get("weight") in WEIGHTS:
             options["term_weight"] = options.pop("weight")
-        if options.pop("binary", False) in (True, "true", "True"):
-            options["term_weight"] = "binary"
-        return super().accept(options, typed)
+        out = super().accept(options, typed)
+        if out.pop("binary", False) is True:
+            out["term_weight"] = "binary"
+        return out
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         options = self.accept(options, typed=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -155,7 +156,7 @@ def with_vectors(
         )
         kinds = {**frame.kinds, output: Kind("vector")}
         parts = [Part(partial(rows, part=part)) for part in frame.parts]
-        result: DataFrame = replace(frame, parts=parts, kinds=kinds)
+        result: Any = replace(frame, parts=parts, kinds=kinds)
         return result
     from pyspark.ml.linalg import VectorUDT
 
