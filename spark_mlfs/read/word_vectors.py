@@ -89,8 +89,14 @@ class TermVectors(TextReader):
     columns: ndarray | None = None
 
     def of(self, places: ndarray) -> TermVectors:
+        if np.array_equal(places, np.arange(self.width)):
+            return self
         columns = places if self.columns is None else self.columns[places]
         return replace(self, columns=columns)
+
+    @property
+    def width(self) -> int:
+        return len(self.vocabulary if self.columns is None else self.columns)
 
     def kept(self, terms: Sequence[str], weighting: Weighting) -> TermVectors:
         """Return the same for some terms alone: lengths are over those."""
