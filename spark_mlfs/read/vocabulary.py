@@ -114,7 +114,7 @@ def _here(texts: LocalFrame, count: Any, memory: int | None) -> pa.Table:
     """Return the sums of all terms, and of the facts of the corpus."""
     tables: list[pa.Table] = []
     for batches in texts.map_parts(lambda batches: list(count(batches))):
-        tables.append(pa.Table.from_batches(batches, _SCHEMA))
+        tables += [pa.Table.from_batches([batch]) for batch in batches]  # each term once in each
         if memory is not None and SHARE * sum(table.nbytes for table in tables) > memory:
             tables = [_summed(tables)]
             if SHARE * tables[0].nbytes > memory:
@@ -184,9 +184,19 @@ def _of_level(terms: pa.Array, starts: np.ndarray, values: pa.Array | None) -> p
 
 
 def _summed(tables: list[pa.Table]) -> pa.Table:
-    by_term = pa.concat_tables([_SCHEMA.empty_table(), *tables]).group_by("term")
-    summed = by_term.aggregate([("total", "sum"), ("texts", "sum")])
-    return summed.select(["term", "total_sum", "texts_sum"]).rename_columns(_SCHEMA.names)
+    """Return the sums of tables, of which each holds a term once.
+
+    Arrow's grouping takes some five times as long."""
+    if len(tables) == 1:
+        return tables[0]
+    table = pa.concat_tables([_SCHEMA.empty_table(), *tables])
+    coded = table["term"].combine_chunks().dictionary_encode(null_encoding="encode")
+    codes = coded.indices.to_numpy()
+    sums = [
+        np.bincount(codes, table[name].to_numpy(), len(coded.dictionary)).astype(np.int64)
+        for name in _SCHEMA.names[1:]
+    ]
+    return pa.table([coded.dictionary, *sums], schema=_SCHEMA)
 
 
 def note_unparted(vocabulary: Vocabulary) -> None:

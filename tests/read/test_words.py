@@ -155,3 +155,16 @@ def test_a_stage_is_saved_and_loaded(spark, tmp_path):
     assert loaded.getDocumentFrequencies() == [2, 1, 1] and loaded.getDocuments() == 3
     with pytest.raises(ParameterError, match="inputCol 'text' is no column"):
         stage.fit(texts.toDF("other"))
+
+
+def test_terms_add_up_over_parts_and_pieces(monkeypatch):
+    texts = [f"wort{i % 7} größe{i % 3} x{i}" for i in range(300)] + [None]
+    whole = TextFeatures(min_df=1, weight="count").fit(texts).vectors_
+    monkeypatch.setattr("spark_mlfs.read.vocabulary.AT_ONCE", 20)
+    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 300)
+    for cores in (1, 3):
+        monkeypatch.setattr("spark_mlfs.sklearn.texts.num_cores", lambda cores=cores: cores)
+        pieces = TextFeatures(min_df=1, weight="count").fit(texts).vectors_
+        assert pieces.vocabulary == whole.vocabulary and pieces.documents == 301
+        assert pieces.frequencies.tolist() == whole.frequencies.tolist()
+    assert whole.frequencies[:3].tolist() == [100, 100, 100]
