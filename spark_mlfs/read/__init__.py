@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import DataNotice
-from ..formats import READERS, function_of
+from ..formats import READERS, function_of, with_text
 from ..lazy import DataFrame, SparkSession
 from .arff import Arff
 from .libsvm import Libsvm
@@ -44,7 +44,8 @@ def load(
 
     `path` is one path, a list, a folder or a glob (plain, ``.gz``, ``.bz2``), a table name for
     ``table``, None for the samples ``numbers`` and ``planted``. For ``text`` the option ``source``
-    names the format of the table that holds the text (default "table"). An unknown format or option
+    names the format of the table that holds the text (default "table"); a table of which a column
+    is ``text`` is read so, too. An unknown format or option
     raises `ParameterError` listing those there are.
 
     >>> import pathlib, spark_mlfs
@@ -54,7 +55,8 @@ def load(
     >>> frame = spark_mlfs.read.load(spark_mlfs.local_session(), str(file), "csv", **options)
     >>> frame.first()["labels"]
     ['a', 'b']"""
-    return open_by(READERS.create(format), spark, path, **options)
+    reader, options = with_text(format, options)
+    return open_by(READERS.create(reader), spark, path, **options)
 
 
 def __getattr__(name: str) -> Callable[..., DataFrame]:
