@@ -100,13 +100,26 @@ class Dialect:
         return self.encoding is not None and "a\n".encode(self.encoding) != b"a\n"
 
     def plain(self, content: bytes) -> bytes:
-        """Return lines in which a quote in quotes stands twice, as RFC 4180 has it."""
+        """Return lines in which a quote in quotes stands twice, as RFC 4180 has it.
+
+        A cell without quotes in which something is escaped gets them."""
         if self.escape is None or self.escape.encode() not in content:
             return content
-        quote = self.quote.encode()
-        escape = self.escape.encode()
-        pattern = re.escape(escape) + b"([" + re.escape(quote + escape) + b"])"
-        return re.sub(pattern, lambda m: 2 * quote if m[1] == quote else escape, content)
+        quote, escape = self.quote.encode(), self.escape.encode()
+        mark, sign = re.escape(quote), re.escape(escape)
+        separator = re.escape((self.separator or ",").encode())
+        escaped = sign + b"([" + mark + sign + separator + b"])"
+        if not quote:
+            return re.sub(escaped, rb"\1", content)
+        in_quotes = mark + b"(?:[^" + mark + sign + b"]|" + sign + b".|" + 2 * mark + b")*" + mark
+        others = b"(?:[^" + mark + sign + separator + b"\r\n]|" + sign + b"[^\r\n])+"
+
+        def doubled(match: re.Match[bytes]) -> bytes:
+            cell = match[0]
+            text, count = re.subn(escaped, lambda m: m[1] * (1 + (m[1] == quote)), cell)
+            return text if not count or cell.startswith(quote) else quote + text + quote
+
+        return re.sub(in_quotes + b"|" + others, doubled, content, flags=re.DOTALL)
 
     def reader(self, lines: Any) -> Any:
         """Return Python's own reader of lines, which is strict."""

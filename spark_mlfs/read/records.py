@@ -60,7 +60,7 @@ class Stream:
     def records(self, blocks: Iterable[bytes]) -> Iterator[Records]:
         """Yield whole records of blocks of bytes that end where lines do."""
         awaits_header = self.start == 0 and self.header is not None
-        for block in self._utf8(blocks):
+        for block in self._plain(self._utf8(blocks)):
             self.remainder += block
             if awaits_header:
                 awaits_header = not self._skip_header(final=False)
@@ -85,15 +85,29 @@ class Stream:
                     block = block.removeprefix(BOM)
                 check_utf8(block, self.name, line if at_start else None)
                 line += block.count(b"\n")
-                yield self.dialect.plain(block)
+                yield block
             return
         decoder = codecs.getincrementaldecoder(str(encoding))()
         try:
             for block in blocks:
                 text = decoder.decode(block).removeprefix("\ufeff")
-                yield self.dialect.plain(text.encode())
+                yield text.encode()
         except UnicodeError as error:
             raise DataError(f"{self.name}: not {encoding} ({error}); give its encoding") from None
+
+    def _plain(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield blocks in which quotes are doubled, those of one quoted cell together."""
+        if self.dialect.escape is None:
+            yield from blocks
+            return
+        waiting = b""
+        for block in blocks:
+            waiting += block
+            text = self.dialect.plain(waiting)
+            if text.count(self.dialect.quote.encode()) % 2 == 0:
+                yield text
+                waiting = b""
+        yield self.dialect.plain(waiting)
 
     def _skip_header(self, final: bool) -> bool:
         """Pass over the first record, and return whether it was all there."""
