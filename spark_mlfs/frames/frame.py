@@ -147,11 +147,12 @@ def default_memory() -> int:
 class Part:
     """A part of a table that reads some `columns` alone (None: all).
 
-    `rows`: how many it has, where that is known."""
+    `rows`: how many it has, where that is known; `file`: the one that it is of."""
 
     read: Callable[[Sequence[str] | None], Batches]
     rows: int | None = None
     columns: Sequence[str] | None = None
+    file: str = ""
 
     def __call__(self) -> Batches:
         return self.read(self.columns)

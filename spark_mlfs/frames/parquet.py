@@ -118,7 +118,8 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
         for run in runs(groups, lambda group: group[2].total(), PART_BYTES):
             numbers, row_counts, decoded = zip(*run, strict=True)
             rows = sum(row_counts)
-            parts.append(Part(partial(_row_groups, file, numbers, rows, schema), rows))
+            read = partial(_row_groups, file, numbers, rows, schema)
+            parts.append(Part(read, rows, file=file))
             sizes = sum(decoded, sizes)
         reader.close()
     frame = LocalFrame(parts, kinds, metadata, sizes)

@@ -68,8 +68,8 @@ def matching(local: str) -> list[str]:
 def files_of(path: str) -> list[str]:
     """Return the files that a path, folder or glob stands for, sorted by name.
 
-    Hidden ones (``.`` or ``_`` in front) are not among them. Raises `DataError` where there are
-    none."""
+    Hidden ones (``.`` or ``_`` in front) are not among them; those in folders called ``key=value``
+    are. Raises `DataError` where there are none."""
     matches = matching(machine_path(path))
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
@@ -78,13 +78,7 @@ def files_of(path: str) -> list[str]:
         raise DataError(
             f"{path} is a pipe, and data are read more than once: save them in a file first"
         )
-    for match in matches:
-        for name in os.listdir(match) if os.path.isdir(match) else ():
-            file = os.path.join(match, name)
-            if name[0] not in "._" and os.path.isdir(file):
-                raise NeedsSpark(f"{match} has folders in it")
-            if name[0] not in "._":
-                files.append(file)
+    files += _inside([match for match in matches if os.path.isdir(match)])
     for file in files:
         if as_text(file) != file:
             raise DataError(f"{as_text(file)}: {NOT_UTF8}")
@@ -93,6 +87,24 @@ def files_of(path: str) -> list[str]:
             f"{path}: no file there; give the data file, a folder or a glob that matches some"
         )
     return sorted(files)
+
+
+def _inside(folders: list[str]) -> list[str]:
+    """Return the files in folders, and in those below that are called ``key=value``."""
+    files = []
+    folders = [*folders]
+    for folder in folders:
+        for name in os.listdir(folder):
+            file = os.path.join(folder, name)
+            if name[0] in "._":
+                continue
+            if not os.path.isdir(file):
+                files.append(file)
+            elif "=" in name:
+                folders.append(file)
+            else:
+                raise NeedsSpark(f"{folder} has folders in it")
+    return files
 
 
 def _braces(pattern: str) -> list[str]:

@@ -29,6 +29,7 @@ from ..lazy import DataFrame, F, SparkSession
 from .cells import joined
 from .dialect import Dialect, completed, dialect_of, head_text, mark_of, names_of
 from .lines import plain
+from .partitions import Folders, check_apart, folders_of
 from .records import DifferentHeader, LineEndsInQuotes, Records, Stream
 from .refusals import refuse_headers, tell_unnamed
 from .typed import NUMBERS, Facts, arrow_type, facts_of, read_cells, summed
@@ -55,6 +56,7 @@ class CsvFiles:
     complete: frozenset[str] = frozenset()
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # words, by column
     index: Sequence[str] = ()  # a first column without a name that counts rows
+    folders: Folders | None = None  # that name columns
 
     def stream(self, name: str, start: int, complete: bool) -> Stream:
         return Stream(
@@ -104,6 +106,9 @@ class CsvFiles:
     ) -> Batches:
         """Yield some columns of a stream, all by default."""
         names = [name for name in self.names if columns is None or name in columns]
+        of_folders = [] if self.folders is None else [*self.folders.kinds]
+        of_folders = [name for name in of_folders if columns is None or name in columns]
+        own_names = names
         names = names or [*self.names[:1]]
         places = {name: place for place, name in enumerate(self.names)}
         types = {places[name]: pa.string() for name in names}
@@ -113,7 +118,14 @@ class CsvFiles:
         for records in stream.records(blocks):
             batch = self._batch(stream, records, types)
             cells = [self._typed(name, batch[str(places[name])]) for name in names]
-            yield pa.RecordBatch.from_arrays(cells, names)
+            if self.folders is None or not of_folders:
+                yield pa.RecordBatch.from_arrays(cells, names)
+                continue
+            cells = cells[: len(own_names)]
+            for name in of_folders:
+                raw = name in self.raw
+                cells.append(self.folders.array(name, stream.name, batch.num_rows, raw))
+            yield pa.RecordBatch.from_arrays(cells, [*own_names, *of_folders])
 
     def _typed(self, name: str, column: pa.Array) -> pa.Array:
         if not pa.types.is_string(column.type):
@@ -127,6 +139,8 @@ class CsvFiles:
         """Return the table with the types of its columns."""
         kinds = {name: f.kind for name, f in zip(self.names, facts, strict=True)}
         missing = {name: f.missing for name, f in zip(self.names, facts, strict=True)}
+        if self.folders is not None:
+            kinds |= self.folders.kinds
         index = []
         if self.header is not None and self.header[0] == "" and facts[0].counts_rows:
             index = [self.names[0]]
@@ -189,6 +203,9 @@ def open_csv(spark: SparkSession, paths: Sequence[str], options: Mapping[str, An
     table = _with_header(engine, dialect)
     if not table.names:
         return engine.frame(table)
+    table = replace(table, folders=folders_of(paths, table.files))
+    if table.folders is not None:
+        check_apart(table.folders, table.names)
     return engine.frame(engine.surveyed(table))
 
 
@@ -374,7 +391,8 @@ class _There:
         return table.with_facts(summed(outcomes, len(table.names)))
 
     def frame(self, table: CsvFiles, columns: Sequence[str] | None = None) -> DataFrame:
-        names = [name for name in table.names if columns is None or name in columns]
+        every = table.kinds if table.folders else table.names
+        names = [name for name in every if columns is None or name in columns]
         fields = ", ".join(f"{quoted(name)} {table.kinds[name].name}" for name in names)
         if not table.names:
             frame = self.spark.createDataFrame([], "struct<>")

@@ -57,7 +57,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
     frame = LocalFrame(
-        [Part(partial(_json_rows, split, types)) for split in splits],
+        [Part(partial(_json_rows, split, types), file=split.name) for split in splits],
         kinds,
         sizes=sizes_of(files, [*kinds]),
     )

@@ -61,6 +61,7 @@ from .label_cells import LABEL_OPTIONS
 from .layout import TEXT_IDS, Facts
 from .lines import checked, paths_of
 from .missing import MISSING_FEATURES
+from .partitions import with_partitions
 from .parts import parquet_there
 from .refusals import refuse_json
 from .tagged_lines import open_tagged_lines
@@ -324,7 +325,8 @@ def _open_here(
     if format not in readers:
         options = " with reader_options" if reader_options else ""
         raise NeedsSpark(f"format {format}{options} is read by Spark")
-    return readers[format](paths_of(path), reader_options)
+    paths = paths_of(path)
+    return with_partitions(readers[format](paths, reader_options), paths)
 
 
 def _load(

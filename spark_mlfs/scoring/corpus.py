@@ -50,6 +50,7 @@ from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
 from ..read.fields import with_columns_of_fields
 from ..read.lines import paths_of
 from ..read.local import hashes_of
+from ..read.partitions import with_partitions
 from ..read.tables import FILE_OPTIONS, READ_OPTIONS, how_files_are_read, open_table
 from .base import SavedPipeline
 
@@ -127,9 +128,27 @@ def source(
         )
     if format in ("delta", "table"):
         return _hash_parts(table, path, scored, parts)
+    return _source_of_spark_files(
+        spark,
+        path,
+        format,
+        reader_options,
+        table,
+    )
+
+
+def _source_of_spark_files(
+    spark: SparkSession,
+    path: Any,
+    format: str,
+    reader_options: Any,
+    table: Any,
+) -> Source:
     schema = table.schema
     spark_options = {key: str(value) for key, value in (reader_options or {}).items()}
     spark_options |= vars(table).get(READ_OPTIONS, {})
+    if isinstance(path, str) and "=" in "".join(table.inputFiles()):
+        spark_options.setdefault("basePath", path)
     if format == "fasttext":
         files_of_lines = sorted(map(unquote, spark.read.text(path).inputFiles()))
         return Source(files_of_lines, partial(open_table, spark, format=format), table)
@@ -171,6 +190,7 @@ def _source_of_local_files(
 ) -> Source:
     def read_files(names: Sequence[str]) -> Any:
         rows: Any = open_table(spark, names, format, reader_options)
+        rows = with_partitions(rows, paths_of(path))
         if rows.kinds != table.kinds:
             raise NeedsSpark(f"{names[0]} alone has columns of other types than all files together")
         return rows
