@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import reduce
+from typing import Any
 
 import pyarrow as pa
 
-from ..errors import SparkMlfsError
+from ..errors import DataError, SparkMlfsError
 from ..frames.frame import UNKNOWN
 from ..frames.names import INDEX, quoted
 from ..frames.parquet import index_of, kind_of_arrow, lacks, merged, plain_type
 from ..frames.paths import files_of
 from ..lazy import Column, DataFrame, F, SparkSession
 from .columns import exact
+from .partitions import folders_of
 
 
 def parquet_there(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
@@ -35,18 +37,45 @@ def parquet_there(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         frame = spark.read.parquet(*paths)
     else:
         types_of_all = merged(schemas)
-        parts = [_part(spark, schema, names, types_of_all) for schema, names in groups.items()]
+        of_folders = _of_folders(spark, paths, files)
+        parts = [
+            _part(
+                of_folders[0],
+                schema,
+                names,
+                types_of_all,
+                of_folders[1],
+            )
+            for schema, names in groups.items()
+        ]
         frame = reduce(lambda first, second: first.unionByName(second), parts)
     if schemas:
         setattr(frame, INDEX, index_of(schemas[0].metadata))
     return frame
 
 
+def _of_folders(
+    spark: SparkSession, paths: Sequence[str], files: Sequence[str]
+) -> tuple[Any, list[Column]]:
+    """Return a reader of files that knows the folder that they are in, and the columns it names."""
+    folders = folders_of(paths, files)
+    if folders is None:
+        return spark.read, []
+    if len(paths) > 1:
+        raise DataError(
+            f"{paths[0]} and other paths have folders that name columns, and files of different "
+            "columns: give the folder above them, or read them apart"
+        )
+    columns = [F.col(quoted(name)).cast(kind.name) for name, kind in folders.kinds.items()]
+    return spark.read.option("basePath", paths[0]), columns
+
+
 def _part(
-    spark: SparkSession,
+    reader: Any,
     schema: pa.Schema,
     files: Sequence[str],
     types: pa.Schema,
+    of_folders: Sequence[Column],
 ) -> DataFrame:
     """Return the files of one schema with the columns of all, in their types."""
     columns: list[Column] = []
@@ -61,4 +90,5 @@ def _part(
         if kind != UNKNOWN and not pa.types.is_struct(field.type):
             column = column.cast(kind.name)
         columns.append(column.alias(field.name))
-    return spark.read.parquet(*[f"file:{file}" for file in files]).select(*columns)
+    rows = reader.parquet(*[f"file:{file}" for file in files])
+    return rows.select(*columns, *of_folders)

@@ -23,11 +23,13 @@ FOLDERS = ["year=2023/month=01/kind=a%20b", "year=2024/month=12/kind=__HIVE_DEFA
 COLUMNS = {"year": [2023, 2024], "month": [1, 12], "kind": ["a b", None]}
 
 
-def written(folder, format, places=FOLDERS, n=20):
+def written(folder, format, places=FOLDERS, n=20, widened=False):
     """A folder of two files, each in folders of its own."""
     rng = np.random.default_rng(0)
     for place in places:
         x = rng.normal(size=n).round(3)
+        if widened and place == places[0]:
+            x = np.arange(n)
         table = pa.table({"x": x, "tags": ["u;v" if v > 0 else "v" for v in x], "key": [*range(n)]})
         where = folder / place
         where.mkdir(parents=True)
@@ -87,19 +89,20 @@ def test_what_is_refused(tmp_path):
 
 @pytest.mark.slow
 def test_both_engines_read_the_same(spark, tmp_path):
-    for format in ("csv", "json", "parquet"):
-        path = written(tmp_path / format, format)
+    for format in ("csv", "json", "parquet", "parquet"):
+        widened = (tmp_path / format).exists()  # files of int and of double
+        path = written(tmp_path / (format + "!" * widened), format, widened=widened)
         here, there = (opened(session, path, format) for session in (HERE, spark))
         assert [*here[0].items()] == [*there[0].items()] and here[1] == there[1]
         data = ["--data", path, "--format", format, "--labels-col", "tags", "--id", "key"]
         data += ["--option", "label_delimiter=;", "--features", "year", "month", "x"]
         for engine in ("local", "spark"):
-            out = str(tmp_path / f"{format}-{engine}")
+            out = str(tmp_path / f"{format}-{engine}{widened}")
             assert (
                 main(["select", *data, "--method", "mim", "--output", out, "--engine", engine]) == 0
             )
-        files = [tmp_path / f"{format}-{engine}" / "ranking.csv" for engine in ("local", "spark")]
-        assert files[0].read_bytes() == files[1].read_bytes()
+        here, there = (tmp_path / f"{format}-{e}{widened}" for e in ("local", "spark"))
+        assert (here / "ranking.csv").read_bytes() == (there / "ranking.csv").read_bytes()
 
 
 @pytest.mark.slow
