@@ -391,8 +391,8 @@ class _There:
         return table.with_facts(summed(outcomes, len(table.names)))
 
     def frame(self, table: CsvFiles, columns: Sequence[str] | None = None) -> DataFrame:
-        every = table.kinds if table.folders else table.names
-        names = [name for name in every if columns is None or name in columns]
+        known = table.kinds if table.folders else table.names
+        names = [name for name in known if columns is None or name in columns]
         fields = ", ".join(f"{quoted(name)} {table.kinds[name].name}" for name in names)
         if not table.names:
             frame = self.spark.createDataFrame([], "struct<>")
