@@ -12,6 +12,7 @@ from ..lazy import DataFrame, SparkSession
 from .clock import times_of_the_clock, with_columns, with_times
 from .frame import LocalFrame, LocalSession
 from .names import with_text_names
+from .tables import arrow_table, frame_of
 
 BATCH_BYTES = 4 << 20  # of an Arrow batch, about
 BATCH_ROWS = 2000  # of one where Spark cannot count bytes
@@ -106,12 +107,20 @@ def jvm_within_reach() -> bool:
 
 
 def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
-    """Return a Spark frame as it is, a pandas frame through the session (None: the active one).
+    """Return a Spark frame as it is, others through the session (None: the active one).
 
-    Raises `ParameterError` for anything else."""
+    They are frames of pandas and Polars, and what streams a table of Arrow. Raises `ParameterError`
+    for anything else."""
     if type(data).__module__.startswith("pyspark.") or isinstance(data, LocalFrame):
         return data
-    if not (type(data).__module__.startswith("pandas.") and hasattr(data, "columns")):
+    is_pandas = type(data).__module__.startswith("pandas.")
+    local = isinstance(spark, LocalSession)
+    table = arrow_table(data) if spark is not None and (local or not is_pandas) else None
+    if table is not None:
+        if local:
+            return frame_of(table)
+        data = table.to_pandas()
+    if not (is_pandas or table is not None) or not hasattr(data, "columns"):
         kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
         raise ParameterError(f"a Spark or a pandas frame is needed, not {kind}; {ARRAYS}")
     from pyspark.sql import SparkSession

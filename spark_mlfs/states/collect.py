@@ -20,6 +20,7 @@ from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..blocks.profile import Profile
+from ..blocks.tables import as_table
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
 from ..errors import ParameterError, setting, spelled_by
@@ -110,8 +111,8 @@ def collect(  # noqa: PLR0913
     else:
         refuse_mean(missing)
         rows, _ = pack_arrays(
-            data,
-            labels,
+            as_table(data),
+            as_table(labels),
             sample_weight,
             grades,
             None,
