@@ -365,7 +365,7 @@ class _There:
         if several:
             name = F.regexp_replace("_metadata.file_path", "^file:/+", "/")
             columns.append(F.xxhash64(name).alias("file"))
-        lines = self._text(table.files)
+        lines = self._text([plain(name) or name for name in table.files])
         if not table.complete:
             return lines.select(*columns)
         lines = lines.select(*columns, F.monotonically_increasing_id().alias("at"))
