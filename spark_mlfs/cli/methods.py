@@ -11,6 +11,9 @@ from ..classify import CLASSIFIERS
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..formats import READERS
+from ..media import ENCODERS
+from ..media.layers import layers_of
+from ..media.model import OnnxModel
 from ..methods import METHODS
 from ..params import REQUIRED
 from ..registry import Registry
@@ -21,13 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the name of a method."""
     name = "one method, extractor, classifier or format: formula, when to take it, cost, parameters"
     parser.add_argument("name", nargs="?", help=name)
+    parser.add_argument(
+        "--model", metavar="FILE", help="with onnx: list the layers of a model that can be taken"
+    )
     parser.add_argument("--json", action="store_true", help="as one JSON object on standard output")
     parser.set_defaults(quiet=False)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the list, or all about an entry; return the exit code."""
-    registries: tuple[Registry[Any], ...] = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
+    if args.model is not None:
+        return _print_layers(args)
+    registries: tuple[Registry[Any], ...] = (METHODS, EXTRACTORS, CLASSIFIERS, ENCODERS, READERS)
     try:
         import pyspark  # noqa: F401
     except ImportError:  # readers are of Spark
@@ -39,9 +47,8 @@ def run(args: argparse.Namespace) -> int:
             try:
                 METHODS.create(args.name)
             except ParameterError as error:
-                others = (
-                    f"extractors {', '.join(EXTRACTORS)}; classifiers "
-                    f"{', '.join(CLASSIFIERS)}; formats {', '.join(READERS)}"
+                others = "; ".join(
+                    f"{kind} {', '.join(entries)}" for kind, entries in _OTHERS.items()
                 )
                 raise ParameterError(f"{error}; {others}") from None
         assert registry is not None  # or `create` has refused the name
@@ -58,6 +65,24 @@ def run(args: argparse.Namespace) -> int:
     return print_result(args, "\n".join(lines), {"entries": entries})
 
 
+def _print_layers(args: argparse.Namespace) -> int:
+    if args.name != "onnx":
+        raise ParameterError("--model goes with onnx: spark-mlfs methods onnx --model FILE")
+    layers = layers_of(OnnxModel.read(args.model))
+    title = f'{args.model}: take one with feature_options={{"layer": "NAME"}}; sizes of a row'
+    lines = [title, *(f"  {layer}" for layer in layers)]
+    data = [
+        {"name": layer.name, "shape": layer.shape, "output": layer.is_output} for layer in layers
+    ]
+    return print_result(args, "\n".join(lines), {"layers": data})
+
+
+_OTHERS: dict[str, Registry[Any]] = {
+    "extractors": EXTRACTORS,
+    "classifiers": CLASSIFIERS,
+    "encoders": ENCODERS,
+    "formats": READERS,
+}
 _FLAGS = {
     "method": ", for --set",
     "classifier": ", for --classifier-set",

@@ -36,6 +36,7 @@ from .base import (
     spans,
 )
 from .images import MAX_PIXELS, PICTURE, opened, thumbnail
+from .layers import with_layer
 from .model import OnnxModel, numbers_kept, one_line, pruned, sent
 
 LEAST_BUCKET = 8  # tokens that a row is padded to at least
@@ -57,6 +58,13 @@ PARAMETERS = (
         None,
         Optional(Text("a name")),
         "the model's output that is taken, where it has several",
+    ),
+    Parameter(
+        "layer",
+        None,
+        Optional(Text("a name")),
+        "an inner tensor that is taken in the place of an output; `spark-mlfs methods onnx --model "
+        "FILE` lists them",
     ),
     Parameter(
         "pooling",
@@ -604,7 +612,12 @@ class OnnxEncoder(Encoder):
             raise ParameterError(
                 f"set {setting('model_path')}: the ONNX file that encodes the rows"
             )
-        return {**p, "encoding": Encoding.of(OnnxModel.read(p["model_path"]), p)}
+        model = OnnxModel.read(p["model_path"])
+        if p["layer"] is not None:
+            if p["output"] is not None:
+                raise ParameterError(f"give {setting('layer')} or {setting('output')}, not both")
+            model = with_layer(model, p["layer"])
+        return {**p, "encoding": Encoding.of(model, p)}
 
     def picture(self, content: bytes, p: Values) -> bytes | None:
         return thumbnail(content) if self.takes(p) == "file" else None
