@@ -121,11 +121,9 @@ def column_stages(
     if vectors is not None:
         saved = saved_vectors(vectors)
         params = {p.camel: saved[p.name] for p in SAVED}
-        columns = {
-            "inputCol": columns_of(source, options.get("text", "text"), "text")[0],
-            "outputCol": "counts",
-        }
-        return [(TEXT_STAGE, {**columns, **params})], "counts"
+        (text,) = columns_of(source, options.get("text", "text"), "text")
+        params |= {"inputCol": text, "outputCol": "counts"}
+        return [(TEXT_STAGE, params)], "counts"
     identity = [options["id"]] if options.get("id") else []
     labels = columns_of(source, options["labels"], "labels", identity)
     columns = columns_of(source, options["features"], "features", [*identity, *labels])
