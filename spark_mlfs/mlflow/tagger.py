@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import scipy.sparse as sp
 
 from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import State
@@ -28,9 +30,9 @@ class Steps:
     """Stages of a tagger: columns of x (n, d) are taken, extracted from, and a classifier predicts.
 
     `width` is d, `columns` are the names of the features that a table must have, None where they
-    have none. `steps` are pairs of "take" and the places of columns, of "fill" and what stands for
-    their missing values, or of "extract" and (name, state); then come the classifier's name and
-    state, and the labels' names."""
+    have none. `steps` are pairs of "texts" (the first) and what reads them, of "take" and the
+    places of columns, of "fill" and what stands for their missing values, or of "extract" and
+    (name, state); then come the classifier's name and state, and the labels' names."""
 
     width: int
     columns: list[str] | None
@@ -44,6 +46,7 @@ class Steps:
     def of(pipeline: Any) -> Steps:
         """Return the steps of a fitted pipeline; `ParameterError` where it has others."""
         from ..ml.learners import MultiLabelClassificationModel
+        from ..ml.texts import TextFeaturesModel
         from ..scoring.stages import ColumnGatherer, stages_of
 
         stages = stages_of(pipeline) if hasattr(pipeline, "stages") else list(pipeline)
@@ -55,6 +58,8 @@ class Steps:
         for stage in stages:
             if isinstance(stage, ColumnGatherer):
                 path.gather(stage)
+            elif isinstance(stage, TextFeaturesModel):
+                path.read(stage)
             else:
                 path.apply(stage)
         last = stages[-1]
@@ -76,6 +81,8 @@ class Steps:
         for kind, argument in steps:
             if kind == "take":
                 x = x[:, argument]
+                if sp.issparse(x):
+                    x.sort_indices()
                 names = None if names is None else [names[i] for i in argument]
             elif kind == "fill":
                 x = filled(x, argument)
@@ -95,6 +102,8 @@ class Steps:
 
         Of named columns they are those that are needed."""
         steps = self.steps
+        if steps and steps[0][0] == "texts":
+            return steps[0][1](self._texts(table)), None, steps[1:]
         if isinstance(table, pd.DataFrame):
             cells = table.iloc[:, 0] if table.shape[1] == 1 else ()
             if any(isinstance(cell, list | tuple | np.ndarray) for cell in cells):
@@ -124,6 +133,19 @@ class Steps:
                 f"the table has {x.shape[1]} features, the model was fitted on {self.width}"
             )
         return x.astype(np.float64), names, steps
+
+    def _texts(self, table: Any) -> pa.Array:
+        """Return the texts of a table; `DataError` where it has none."""
+        (column,) = self.columns or ()
+        if isinstance(table, pd.DataFrame):
+            if column not in table.columns and table.shape[1] > 1:
+                raise DataError(f"the table lacks the column {column!r} of texts")
+            table = table[column] if column in table.columns else table.iloc[:, 0]
+        try:
+            return pa.array(list(table), pa.large_string(), from_pandas=True).fill_null("")
+        except (pa.ArrowException, TypeError) as error:
+            reason = " ".join(str(error).split())[:120]
+            raise DataError(f"column {column!r} holds what is no text ({reason})") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         content = pickle.dumps({**self.__dict__, "_predictor": None})
@@ -166,6 +188,18 @@ class _Path:
         self.columns = columns
         self.names = columns
         self.width = len(columns)
+
+    def read(self, stage: Any) -> None:
+        """Begin with a column of texts."""
+        if self.steps or self.names is not None:
+            raise ParameterError(
+                "texts are read first in a tagger; put the stage that reads them in front"
+            )
+        vectors = stage.vectors()
+        self.columns = [stage.getInputCol()]
+        self.names = list(vectors.vocabulary)
+        self.width = len(self.names)
+        self.steps.append(("texts", vectors))
 
     def apply(self, stage: Any) -> None:
         """Add the steps of a selection, an extractor or a classifier."""

@@ -3,6 +3,7 @@ to the same bits."""
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
@@ -23,6 +24,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier, read
 from spark_mlfs.adapters.tags import best_labels
 from spark_mlfs.frames.parquet import open_parquet
+from spark_mlfs.mlflow.tagger import Steps
 from spark_mlfs.read import ascii_words
 from spark_mlfs.read.ascii_words import WordCounts, words_of
 from spark_mlfs.scoring.base import word_counts
@@ -184,6 +186,13 @@ def test_texts(spark, stop_words):
     pipeline = fit_pipeline(training, selector, "br-svm", {}, table, "text", options)
     assert [type(stage).__name__ for stage in pipeline.stages[:1]] == ["TextFeaturesModel"]
     rows = same_scores(spark, pipeline, table)
+    texts = table.select("doc", "body").toPandas()
+    steps = pickle.loads(pickle.dumps(Steps.of(pipeline)))  # without Spark
+    expected = {row.doc: np.array(row.rawPrediction).tobytes() for row in rows}
+    for doc, scores in zip(texts["doc"], steps.predict(texts)[1], strict=True):
+        assert scores.tobytes() == expected[doc]
+    with pytest.raises(DataError, match="lacks the column 'body' of texts"):
+        steps.predict(texts.rename(columns={"body": "other"}))
     assert len({row.scores[0] for row in rows if row.scores}) > 3
 
 
