@@ -63,6 +63,10 @@ class _Output:
     output: Param[str | None]
     def getOutput(self) -> str | None: ...
     def setOutput(self, value: str | None) -> Self: ...
+class _Layer:
+    layer: Param[str | None]
+    def getLayer(self) -> str | None: ...
+    def setLayer(self, value: str | None) -> Self: ...
 class _Pooling:
     pooling: Param[Literal['mean', 'max', 'first']]
     def getPooling(self) -> Literal['mean', 'max', 'first']: ...
@@ -128,15 +132,15 @@ class SoundFeatures(_Bands, _Window, _MaxHertz, _MaxSamples, EncoderStage, entry
         **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, bands: int = 40, window: float = 0.046, maxHertz: float = 8000.0, maxSamples: int = 40000000,
         **common: Unpack[_Common]) -> Self: ...
-class OnnxEncoder(_ModelPath, _Output, _Pooling, _BatchSize, _BatchBytes, _ImageSize, _Mean, _Deviation, _Channels, _Resize, _MaxPixels, _MaxLength, _PadId, _PassageLength, _PassageOverlap, _PassagePooling, EncoderStage, entry="onnx"):
+class OnnxEncoder(_ModelPath, _Output, _Layer, _Pooling, _BatchSize, _BatchBytes, _ImageSize, _Mean, _Deviation, _Channels, _Resize, _MaxPixels, _MaxLength, _PadId, _PassageLength, _PassageOverlap, _PassagePooling, EncoderStage, entry="onnx"):
     """Vectors of images, token ids or texts by an ONNX model, run by onnxruntime."""
-    def __init__(self, *, modelPath: str | None = None, output: str | None = None,
+    def __init__(self, *, modelPath: str | None = None, output: str | None = None, layer: str | None = None,
         pooling: Literal['mean', 'max', 'first'] = "mean", batchSize: int = 16, batchBytes: int = 67108864,
         imageSize: int | None = None, mean: Sequence[float] = [0.0], deviation: Sequence[float] = [1.0],
         channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop", maxPixels: int = 50000000,
         maxLength: int = 512, padId: int = 0, passageLength: int | None = None, passageOverlap: int = 0,
         passagePooling: Literal['mean', 'max'] = "mean", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, modelPath: str | None = None, output: str | None = None,
+    def setParams(self, *, modelPath: str | None = None, output: str | None = None, layer: str | None = None,
         pooling: Literal['mean', 'max', 'first'] = "mean", batchSize: int = 16, batchBytes: int = 67108864,
         imageSize: int | None = None, mean: Sequence[float] = [0.0], deviation: Sequence[float] = [1.0],
         channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop", maxPixels: int = 50000000,

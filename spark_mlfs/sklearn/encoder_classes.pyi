@@ -23,7 +23,7 @@ class SoundFeatures(EncoderOfFiles, entry="sound"):
         **common: Unpack[_Common]) -> None: ...
 class OnnxEncoder(EncoderOfFiles, entry="onnx"):
     """Vectors of images, token ids or texts by an ONNX model, run by onnxruntime."""
-    def __init__(self, *, model_path: str | None = None, output: str | None = None,
+    def __init__(self, *, model_path: str | None = None, output: str | None = None, layer: str | None = None,
         pooling: Literal['mean', 'max', 'first'] = "mean", batch_size: int = 16, batch_bytes: int = 67108864,
         image_size: int | None = None, mean: Sequence[float] = [0.0], deviation: Sequence[float] = [1.0],
         channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop", max_pixels: int = 50000000,
