@@ -65,7 +65,7 @@ def as_table(values: Any) -> Any:
     else:
         table = pa.table(values)
     kinds = [field.type for field in table.schema]
-    if len(kinds) == 1 and not (_is_number(kinds[0]) or pa.types.is_boolean(kinds[0])):
+    if len(kinds) == 1 and not _holds_numbers(kinds[0]):
         return table.column(0)
     fields = [
         field.with_type(pa.float64()) if pa.types.is_decimal(field.type) else field
@@ -77,8 +77,9 @@ def as_table(values: Any) -> Any:
     return table.to_pandas(types_mapper=mapper, date_as_object=False)
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+def _holds_numbers(kind: pa.DataType) -> bool:
+    checks = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(check(kind) for check in checks)
 
 
 _NULLABLE = {pa.bool_(): pd.BooleanDtype()} | {
@@ -416,7 +417,7 @@ def numbers_of_frame(
         except DataError:
             if column.dtype.kind not in "mM":
                 raise
-            wrong[column_name] = column.dtype
+            wrong[column_name] = str(column.dtype)
     if wrong:
         examples = [f"{column_name!r} ({value})" for column_name, value in wrong.items()]
         others = "" if categories is None else ", or texts, booleans or dates alone"

@@ -264,11 +264,11 @@ def chosen_labels(
     names = [a.name for a in header.attributes]
     file = files.names[0]
     hierarchical = [a.name for a in header.attributes if a.kind == HIERARCHICAL]
-    if labels in (None, *hierarchical):
-        of_type = hierarchical if labels is None else [str(labels)]
-        chosen = of_type or _labels_of_files(spark, file, header, names)
+    if labels is None:
+        chosen = hierarchical or _labels_of_files(spark, file, header, names)
     elif isinstance(labels, str):
-        chosen = _labels_of_xml(spark, labels, file, names)
+        is_type = labels in hierarchical
+        chosen = [labels] if is_type else _labels_of_xml(spark, labels, file, names)
     elif isinstance(labels, int):
         chosen = _first_or_last(labels, names, option("labels", labels), ParameterError)
     else:

@@ -81,9 +81,7 @@ def _leaves(path: list[str], kind: Any) -> dict[str, tuple[list[str], Any]]:
     return leaves
 
 
-def _fields_here(
-    source: LocalFrame, fields: Mapping[str, tuple[list[str], pa.DataType]]
-) -> LocalFrame:
+def _fields_here(source: Any, fields: Mapping[str, tuple[list[str], pa.DataType]]) -> Any:
     from ..frames.parquet import kind_of_arrow
 
     paths = {field: path for field, (path, _) in fields.items()}

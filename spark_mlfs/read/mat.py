@@ -229,7 +229,8 @@ class Plan:
         ((by_x, by_y),) = ways
         return cls(
             name,
-            *chosen,
+            chosen[0],
+            chosen[1],
             (by_x, by_y),
             x[by_x],
             x[not by_x],
@@ -343,8 +344,10 @@ def _vectors(part: Any) -> Vectors:
     if not sp.issparse(part):
         return vectors.dense(part.astype(np.float64))
     part = part.tocoo()
+    rows, width = part.shape
     return vectors.sparse(
-        *part.shape,
+        rows,
+        width,
         part.row,
         part.col,
         part.data.astype(np.float64),

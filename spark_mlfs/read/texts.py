@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import params
 from ..errors import DataError, ParameterError, option
@@ -46,7 +46,7 @@ class TextTable(Reader):
 
     name, title, local = "text", "the words of a table's text column", True
     counts_words = True
-    parameters = (
+    parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "text",
             REQUIRED,

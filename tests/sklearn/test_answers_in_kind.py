@@ -68,6 +68,13 @@ def test_rows_of_any_kind_rank_alike(rows, kind):
         assert sorted(frame["name"]) == sorted(names)
 
 
+def test_a_table_of_one_column_of_numbers_is_a_label():
+    label = [int("a" in row) for row in TAGS]
+    expected = spark_mlfs.rank(X, np.array(label)[:, None], "mim", 3)
+    for Y in (pa.table({"y": label}), pl.DataFrame({"y": label}).lazy()):
+        assert spark_mlfs.rank(X, Y, "mim", 3).equals(expected)
+
+
 def test_a_stream_is_read_once():
     reader = ARROW.to_reader()
     assert spark_mlfs.rank(reader, TAGS, "mim", 3).num_rows == 3
