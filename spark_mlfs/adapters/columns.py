@@ -33,3 +33,10 @@ WEIGHT = Parameter(
     "weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts "
     "and moments",
 )  # fmt: skip
+# of a stage that reads texts
+TEXT_COLUMNS = (
+    Parameter("input_col", "text", COLUMN, "the texts; a null counts as empty text"),
+    Parameter(
+        "output_col", "features", COLUMN, "vector of the terms' weights, which its metadata name"
+    ),
+)

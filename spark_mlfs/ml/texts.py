@@ -9,12 +9,11 @@ from pyspark.ml.param.shared import HasInputCol, HasOutputCol
 from pyspark.sql import DataFrame
 
 from ..adapters.classes import EstimatorClasses
-from ..adapters.columns import COLUMN
+from ..adapters.columns import TEXT_COLUMNS
 from ..errors import ParameterError, worker_errors
 from ..frames.names import column_named
 from ..frames.schema import with_names
 from ..frames.sessions import as_spark
-from ..params import Parameter
 from ..read.text_options import (
     SAVED,
     TEXT_ENCODERS,
@@ -28,15 +27,8 @@ from .params import Checked
 from .persistence import Storable
 from .rows import beside_twins, refuse_existing
 
-COLUMNS = (
-    Parameter("input_col", "text", COLUMN, "the texts; a null counts as empty text"),
-    Parameter(
-        "output_col", "features", COLUMN, "vector of the terms' weights, which its metadata name"
-    ),
-)
 
-
-class TextAccessors(Checked, HasInputCol, HasOutputCol, parameters=COLUMNS):
+class TextAccessors(Checked, HasInputCol, HasOutputCol, parameters=TEXT_COLUMNS):
     """Where texts are, and where their vectors go."""
 
 
@@ -67,7 +59,7 @@ class TextStage(EntryStage, TextAccessors, Estimator[TextFeaturesModel], Storabl
     """Common part of what finds the terms of texts."""
 
     registry = TEXT_ENCODERS
-    _common = COLUMNS
+    _common = TEXT_COLUMNS
     _example = f"""{SESSION}>>> frame = spark.createDataFrame([("red fish",), ("blue fish",)], \
 "text string")
 >>> model = spark_mlfs.$name(minDf=1, weight="count").fit(frame)

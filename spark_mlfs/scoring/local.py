@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..adapters.classes import Fit
+from ..adapters.columns import TEXT_COLUMNS
 from ..adapters.learned import (
     CLASSIFIER,
     LocalClassifier,
@@ -66,6 +67,7 @@ from ..pipeline import Progress, compute
 from ..read.encoded import PASSAGE, REASON, encoded
 from ..read.layout import known_categories
 from ..read.local import cells_here, numbers_of
+from ..read.text_options import SAVED
 from ..read.texts import corpus_of
 from ..statistics.base import Budgets
 from .base import (
@@ -431,6 +433,7 @@ def _stage_folders(uids: Sequence[str]) -> list[str]:
 SELECTED = "selected"
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "ColumnGatherer": {"categories": {}},
+    TEXT_STAGE: {p.camel: p.default for p in (*TEXT_COLUMNS, *SAVED)},
 }
 
 
