@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,7 +39,7 @@ class Folders:
         raw: bool = False,
     ) -> pa.Array:
         """Return a column of as many rows of a file, as the text that it is where `raw`."""
-        text = self.texts[plain(file)][[*self.kinds].index(name)]
+        text = self.texts[file][[*self.kinds].index(name)]
         column = pa.array([text], pa.string())
         if not raw:
             column = read_cells(column, self.kinds[name], Dialect(missing=(NULL,)))
@@ -51,7 +52,7 @@ def folders_of(paths: Sequence[str], files: Sequence[str]) -> Folders | None:
     Raises `DataError` where they differ from file to file."""
     roots = sorted(map(_root, paths), key=len, reverse=True)
     pairs: dict[str, dict[str, str | None]] = {}
-    for file in map(plain, files):
+    for file in map(_on_disk, files):
         root = next((root for root in roots if file.startswith(f"{root}/")), os.path.dirname(file))
         pairs[file] = {}
         for folder in file[len(root) :].split("/")[:-1]:
@@ -75,6 +76,11 @@ def folders_of(paths: Sequence[str], files: Sequence[str]) -> Folders | None:
         kind = facts_of(cells.drop_null(), Dialect(missing=(NULL,))).kind
         kinds[name] = kind if kind.name in _TYPED else Kind("string")
     return Folders(kinds, {file: [*values.values()] for file, values in pairs.items()})
+
+
+def _on_disk(file: str) -> str:
+    """Return a file as it is called on its disk; Spark's are URIs."""
+    return plain(file) if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", file) else file
 
 
 def _root(path: str) -> str:

@@ -120,10 +120,11 @@ def test_tags_of_spark_are_compared_in_their_composed_form(spark, tmp_path):
     from spark_mlfs.read import table
 
     rows = [(float(i), ["cafe\u0301"] if i % 2 else ["caf\u00e9", "tea"]) for i in range(6)]
+    rows[0] = (0.0, ["tea"])
     frame = spark.createDataFrame(rows, "x double, tags array<string>")
     canonical = table(spark, frame, features=["x"], labels="tags")
     assert label_source(canonical, "labels")[0].names == ("caf\u00e9", "tea")
     packed = pack(canonical)
     assert packed.label_names == ["caf\u00e9", "tea"]
-    assert packed.profile.positives.tolist() == [6, 3]
+    assert packed.profile.positive.tolist() == [5, 3]
     packed.release()
