@@ -378,7 +378,8 @@ _SPARKS_OWN = (
     "SpillableColumnarBatch",
 )
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
-# of the workers and of tables: what Spark and Hadoop report, the class of our error and its message
+# of the workers, of tables and of a Connect server: what Spark and Hadoop report, the class of our
+# error and its message
 _OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
     r"\[LOCATION_ALREADY_EXISTS\][^\n]*location '([^']*)'": (
         DataError,
@@ -406,6 +407,16 @@ _OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
         PlatformError,
         "a Python worker may take no more memory: all workers of an executor share what "
         "spark.executor.pyspark.memory says; set it higher, or leave it out",
+    ),
+    r"(?s)StatusCode\.UNAVAILABLE(?:.*?details = \"([^\"\n]{1,200}))?": (
+        PlatformError,
+        "the Spark Connect server answers no more ({}): see what it says, start it again, and run "
+        "this again in a new session",
+    ),
+    r"INVALID_HANDLE\.(SESSION_\w+)|(RESPONSE_ALREADY_RECEIVED|NO_ACTIVE_SESSION)": (
+        PlatformError,
+        "the Spark Connect server knows this session no more, it was started again or closed it: "
+        "run this again in a new session",
     ),
 }
 # of paths, names and columns

@@ -47,6 +47,7 @@ from .errors import (
     memory_errors,
     must_fit,
     setting,
+    worker_errors,
 )
 from .frames.memory import FEATURE_BYTES
 from .lazy import DataFrame, SparkSession, cached_property
@@ -417,6 +418,7 @@ def _fits_one_task(packed: Dataset, work: Any, budgets: Budgets) -> bool:
     return outline.fits(needs)
 
 
+@worker_errors()
 def rank(  # noqa: PLR0913
     frame: DataFrame | Dataset,
     requests: Sequence[Request],

@@ -18,6 +18,7 @@ import shlex
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Collection, Container, Iterator, Sequence
@@ -75,6 +76,12 @@ COMMANDS = {
     "java_home": "print the JAVA_HOME a local Spark uses",
 }
 MAX_LINE = 1000  # characters of an error
+_CODES: dict[int, int] = {
+    signal.SIGTERM: 128 + signal.SIGTERM,
+    signal.SIGINT: INTERRUPTED,
+}  # by signals
+SECONDS_TO_CLEAN_UP = 20  # that a process has after a signal
+SECONDS_TO_EXIT = 5  # that Python takes to leave it, at most
 _EXAMPLE = """\
 example (data this library makes itself, nothing to download):
   spark-mlfs select --format numbers --method jmi --num-top-features 50 --output runs/numbers
@@ -196,8 +203,10 @@ def _controls_shown() -> Iterator[None]:
 
 
 @_controls_shown()
-def main(argv: Sequence[str] | None = None) -> int:  # noqa: C901
-    """Run one command; return the exit code."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code. Without `argv` it is the process's own."""
+    # jobs put their command in front
+    ending = _Ending(is_process=argv is None or [*argv[1:]] == sys.argv[1:])
     argv = sys.argv[1:] if argv is None else list(argv)
     args = None
     try:
@@ -206,7 +215,7 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: C901
         if not argv:
             top.print_help(sys.stderr)
             return USER_ERROR
-        with _notices_in_one_line("--quiet" in argv), _sigterm_interrupts():
+        with _notices_in_one_line("--quiet" in argv), ending.by_signals():
             args = top.parse_args(argv)
             if argv[0] in _ON_DATA and len(argv) == 1:
                 args.parser.print_help(sys.stderr)
@@ -221,13 +230,8 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: C901
     except SystemExit as ended:  # --help, --version
         return int(ended.code or 0)
     except KeyboardInterrupt as error:
-        terminated = isinstance(error, Terminated)
-        line = "ended by SIGTERM" if terminated else "interrupted"
-        code = 128 + signal.SIGTERM if terminated else INTERRUPTED
-        if str(error):
-            line = f"{line}: {error}"
-        print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
-        return _failed(line, code, argv)
+        number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
+        return ending.say(number, argv, str(error))
     except Exception as error:
         flags = args.parser._option_string_actions if args else ()
         bound = "memory_bytes" if "--memory-bytes" in flags else None
@@ -331,23 +335,60 @@ class Terminated(KeyboardInterrupt):
     Ctrl-C."""
 
 
-@contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Raise `Terminated` at SIGTERM, unless the process has a handler of its own."""
-    in_thread = threading.current_thread() is not threading.main_thread()
-    if in_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
+class _Ending:
+    """The end of a command by a signal: an interrupt, after which the command cleans up.
 
-    def end(*_: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: what follows is the cleaning up
-        raise Terminated
+    Where it is a process of its own, and still waits for something some seconds later, the process
+    ends as it stands. What is written is whole all the same, or set aside (`output.folder`)."""
 
-    signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    def __init__(self, is_process: bool) -> None:
+        self.is_process = is_process
+        self.is_said = threading.Event()
+
+    @contextmanager
+    def by_signals(self) -> Iterator[None]:
+        """Raise `Terminated` at SIGTERM and KeyboardInterrupt at SIGINT.
+
+        The process keeps the handlers that it has of its own."""
+        usual: dict[int, Any] = {
+            signal.SIGTERM: signal.SIG_DFL,
+            signal.SIGINT: signal.default_int_handler,
+        }
+        if threading.current_thread() is not threading.main_thread():
+            usual = {}
+        replaced = [number for number in usual if signal.getsignal(number) is usual[number]]
+        for number in replaced:
+            signal.signal(number, self._end)
+        try:
+            yield
+        finally:
+            for number in replaced:
+                if signal.getsignal(number) in (self._end, signal.SIG_IGN):
+                    signal.signal(number, usual[number])
+
+    def _end(self, number: int, _: Any) -> NoReturn:
+        if number == signal.SIGTERM:
+            signal.signal(number, signal.SIG_IGN)  # once: what follows is the cleaning up
+        if self.is_process:
+            threading.Thread(target=self._at_last, args=(number,), daemon=True).start()
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    def _at_last(self, number: int) -> None:
+        is_said = self.is_said.wait(SECONDS_TO_CLEAN_UP)
+        if is_said:
+            time.sleep(SECONDS_TO_EXIT)
+        else:
+            self.say(number, sys.argv[1:])
+        os._exit(_CODES[number])
+
+    def say(self, number: int, argv: Sequence[str], kept: str = "") -> int:
+        """Print what ended the command, and what is `kept`; return the exit code."""
+        self.is_said.set()
+        line = "ended by SIGTERM" if number == signal.SIGTERM else "interrupted"
+        if kept:
+            line = f"{line}: {kept}"
+        print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
+        return _failed(line, _CODES[number], argv)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -50,6 +50,7 @@ from ..statistics.stretched import Stretched
 from ..statistics.targets import Labels, Target
 
 SECONDS_BETWEEN_ENDINGS = 0.2  # of Spark's jobs
+SECONDS_TO_END = 10.0  # that what is under way has after an interrupt
 FEWER_NUMBERS = (
     f"lower {setting('num_bins')} where bins are counted, or screen the features "
     f"first ({setting('screen', 'chi2:5000')})"
@@ -532,19 +533,28 @@ def side_by_side(
 ) -> None:
     """Run the `work`, so many at a time, handing each that ends to `on_end`, in this thread.
 
-    An end waits for those under way."""
-    with ThreadPoolExecutor(parallelism) as threads:
-        running = {threads.submit(task): key for key, task in work.items()}
-        try:
-            for future in as_completed(running):
-                on_end(running[future], future)
-        except BaseException as error:
-            threads.shutdown(wait=False, cancel_futures=True)
-            interrupt = getattr(spark, "interruptAll", None)  # of Spark 3.5: on Connect only
-            if isinstance(error, KeyboardInterrupt) and interrupt:
-                # until none is left: one may have begun while others were ended
-                while not all(future.done() for future in running):
-                    with suppress(Exception):
-                        interrupt()
-                    wait(running, SECONDS_BETWEEN_ENDINGS)
-            raise
+    An error waits for those under way, an interrupt some seconds."""
+    threads = ThreadPoolExecutor(parallelism)
+    running: dict[Future[Answer], Key] = {}
+    try:
+        for key, task in work.items():
+            running[threads.submit(task)] = key
+        for future in as_completed(running):
+            on_end(running[future], future)
+    except BaseException as error:
+        threads.shutdown(wait=False, cancel_futures=True)
+        under_way = [future for future in running if not future.cancelled()]
+        if isinstance(error, KeyboardInterrupt):
+            # a thread of its own: a server that does not answer keeps who asks it
+            threading.Thread(target=_end_jobs, args=(spark, under_way), daemon=True).start()
+        wait(under_way, SECONDS_TO_END if isinstance(error, KeyboardInterrupt) else None)
+        raise
+    threads.shutdown()
+
+
+def _end_jobs(spark: SparkSession | None, running: Collection[Future[Any]]) -> None:
+    """End Spark's jobs until none is left: one may have begun while others were ended."""
+    interrupt = getattr(spark, "interruptAll", None)  # of Spark 3.5: on Connect only
+    while interrupt and wait(running, SECONDS_BETWEEN_ENDINGS).not_done:
+        with suppress(Exception):
+            interrupt()

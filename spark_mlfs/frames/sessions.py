@@ -1,10 +1,11 @@
-"""Sessions: how many rows go to Python at once, how many files a task takes, pandas, the JVM."""
+"""Sessions: how many rows go to Python at once, how many files a task takes, pandas, the JVM,
+Connect."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from ..errors import DataError, ParameterError
@@ -21,6 +22,7 @@ FILE_BYTES = 128 << 10
 FILE_WEIGHT = "spark.sql.files.openCostInBytes"
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_STACK = "spark.sql.connect.serverStacktrace.enabled"
 _SETTING = threading.Lock()
 ARRAYS = "for tables in memory call spark_mlfs.rank or the estimators of spark_mlfs.sklearn"
 OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
@@ -37,6 +39,7 @@ def small_batches(
     if isinstance(spark, LocalSession):
         yield
         return
+    meet(spark)
     try:
         spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
         name = _BATCH_BYTES
@@ -94,6 +97,20 @@ def session_setting(spark: SparkSession, name: str, value: int | str) -> Iterato
 def _users(spark: SparkSession, note: str) -> tuple[int, str]:
     users, _, before = (spark.conf.get(note, "") or "0 ").partition(" ")
     return int(users), before
+
+
+def meet(spark: SparkSession) -> None:
+    """Have a session of Connect, once, report an error as classic Spark does: without Java's stack.
+
+    Its client waits no longer than `frames.connect` says for a server that answers no more."""
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        return
+    with suppress(ImportError):  # Spark 3.5 has neither
+        from . import connect
+
+        if connect.meet(spark.client):
+            with suppress(Exception):  # where the platform does not let it be set
+                spark.conf.set(_STACK, "false")
 
 
 def jvm_within_reach() -> bool:

@@ -21,7 +21,7 @@ from ..adapters.saved import PIECES, SavedData, state_rows
 from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
-from ..errors import ParameterError
+from ..errors import ParameterError, worker_errors
 from ..frames.schema import fill_of
 from ..frames.sessions import as_spark
 from ..lazy import Self
@@ -76,6 +76,7 @@ class MultiLabelEstimator(
 ):
     """Common part of every estimator: the columns it reads and how it runs."""
 
+    @worker_errors()
     def _fit(self, dataset: DataFrame) -> Fitted:
         """Check, pack, compute within the budgets, release.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +51,14 @@ class StageWriter(MLWriter):
     def saveImpl(self, path: str) -> None:
         spark = self.sparkSession
         learned = self._data()
-        mode = "overwrite" if self.shouldOverwrite else "error"
-        if learned is not None:
-            frame = spark.createDataFrame(learned.frame, learned.schema)
-            frame.coalesce(1).write.mode(mode).parquet(f"{path}/data")
-        text = [(self._metadata(learned),)]
-        spark.createDataFrame(text, "value string").coalesce(1).write.mode(mode).text(
-            f"{path}/metadata"
-        )
+        with _written(path, self.shouldOverwrite) as mode:
+            if learned is not None:
+                frame = spark.createDataFrame(learned.frame, learned.schema)
+                frame.coalesce(1).write.mode(mode).parquet(f"{path}/data")
+            text = [(self._metadata(learned),)]
+            spark.createDataFrame(text, "value string").coalesce(1).write.mode(mode).text(
+                f"{path}/metadata"
+            )
 
     def save_here(self, folder: Path) -> None:
         """Write the same files by this process: a Spark job a file takes longer than all."""
@@ -72,6 +74,23 @@ class StageWriter(MLWriter):
             self.instance, self.sparkSession, extraMetadata=extra
         )
         return saved.metadata_text(json.loads(text), learned)
+
+
+@contextmanager
+def _written(path: str, overwrite: bool) -> Iterator[str]:
+    """Yield Spark's mode of writing.
+
+    Raises `ParameterError` where something is at `path` that is not to be replaced."""
+    with worker_errors():
+        try:
+            yield "overwrite" if overwrite else "error"
+        except AnalysisException as error:
+            if "PATH_ALREADY_EXISTS" not in str(error):
+                raise
+            raise ParameterError(
+                f"{path} exists already: give another path, or overwrite it (overwrite=True, or "
+                ".write().overwrite().save(path))"
+            ) from None
 
 
 class StageReader(MLReader[Any]):
@@ -178,13 +197,13 @@ def save_pipeline(
     """Save a pipeline whose stages are Python's own.
 
     `PipelineModel.load` and `load_pipeline` read it."""
-    mode = "overwrite" if overwrite else "error"
     stages: list[Any] = pipeline.stages
     param_map = {"stageUids": [stage.uid for stage in stages], "language": "Python"}
     text = DefaultParamsWriter._get_metadata_to_save(pipeline, spark, paramMap=param_map)
-    spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode(mode).text(
-        f"{path}/metadata"
-    )
+    with _written(path, overwrite) as mode:
+        spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode(mode).text(
+            f"{path}/metadata"
+        )
     for number, stage in enumerate(stages):
         place = _place(path, number, stage.uid, len(stages))
         if hasattr(stage, "stages"):

@@ -17,6 +17,7 @@ from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
 from ..frames.names import column_named, set_apart
+from ..frames.sessions import meet
 from ..kernels.matrix import Matrix
 
 
@@ -91,6 +92,7 @@ def beside_twins(
     """Return what `work` adds to the rows.
 
     Other columns may have the names that the Params of `stage` hold, but for the case."""
+    meet(dataset.sparkSession)
     set_params = [p.name for p in stage.params if p.name.endswith("Col") and stage.isDefined(p)]
     apart = set_apart(dataset, map(stage.getOrDefault, set_params))
     rows = work(apart)

@@ -16,6 +16,7 @@ from importlib import metadata
 from urllib.parse import urlsplit
 
 from ..errors import PlatformError, worker_errors
+from ..frames.sessions import meet
 from ..lazy import SparkSession
 from .class_archive import PACKAGE, started_fast
 from .java import java_home
@@ -148,6 +149,7 @@ def _send_package(spark: SparkSession) -> SparkSession:
     Connect only."""
     from pyspark.sql.utils import is_remote
 
+    meet(spark)
     try:
         metadata.distribution("spark_mlfs")
         return spark

@@ -429,7 +429,7 @@ def test_saving_twice_needs_overwrite(fits, kind):
     found = next(fits[key] for key in fits if STAGES[key].kind == kind)
     for what in ("estimator", "model"):
         made, path = getattr(found, what), getattr(found.paths, what)
-        with pytest.raises(Exception, match=r"(?i)exist"):
+        with pytest.raises(ParameterError, match=f"^{path} exists already: give another path"):
             made.save(path)
         made.write().overwrite().save(path)
         same_params(type(made).load(path), made)

@@ -87,7 +87,23 @@ def everything(spark):
     out["row"] = [float(v) for v in kept.orderBy("id").first().kept]
     out["encoded"] = encoded(spark, folder)
     out["files"] = of_files(spark, folder)
+    out["dotted"] = dotted(frame)
     return out
+
+
+def dotted(frame):
+    """The ranking of columns whose names hold dots, and a row of what is kept."""
+    named = frame.withColumnsRenamed({"id": "row.id", "features": "x.y", "labels": "tags.all"})
+    selector = spark_mlfs.JMISelector(
+        numTopFeatures=4,
+        featuresCol="x.y",
+        labelsCol="tags.all",
+        idCol="row.id",
+        outputCol="kept.four",
+    )
+    model = selector.fit(named)
+    rows = model.transform(named).select("`row.id`", "`kept.four`").orderBy("`row.id`")
+    return [list(map(int, model.ranking["index"])), [float(v) for v in rows.first()[1]]]
 
 
 def of_files(spark, folder):

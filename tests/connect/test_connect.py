@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +44,12 @@ def remote(rows, tmp_path_factory) -> Callable[[], Path]:
     env.pop("SPARK_REMOTE", None)
     command = [sys.executable, str(Path(__file__).with_name("fits.py")), str(folder)]
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        start_new_session=True,  # Java is one of it
     )
 
     def wait() -> Path:
@@ -51,7 +58,9 @@ def remote(rows, tmp_path_factory) -> Callable[[], Path]:
         return folder
 
     yield wait
-    process.kill()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def test_connect_equals_classic(spark, remote):

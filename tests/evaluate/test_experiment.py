@@ -23,6 +23,7 @@ from spark_mlfs.blocks.dataset import InMemoryDataset
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.classify import CLASSIFIERS
+from spark_mlfs.engine import base
 from spark_mlfs.engine import tasks as in_tasks
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import ParameterError, WorkerBudgetError
@@ -424,6 +425,29 @@ def test_an_interrupt_ends_what_is_under_way(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         experiment._run_in_tasks(packed, dict(enumerate("abcd")), done, 1, experiment.Budgets())
     assert len(calls) > 1 and begun == ["a", "b"] and time.perf_counter() - started < 15
+
+
+def test_an_interrupt_does_not_wait_for_who_never_answers(monkeypatch):
+    never, begun = threading.Event(), threading.Event()
+    monkeypatch.setattr(base, "SECONDS_TO_END", 0.3)
+
+    def endless():
+        begun.set()
+        never.wait(30)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    started = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        base.side_by_side(
+            SimpleNamespace(interruptAll=never.wait),
+            2,
+            {"short": begun.wait, "endless": endless, "later": endless},
+            interrupted,
+        )
+    assert time.perf_counter() - started < 5
+    never.set()
 
 
 def test_sizes():

@@ -1,0 +1,213 @@
+"""A Connect server that dies, stands still or raises: one line, in time, and signals end all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MESSAGE = "the Spark Connect server answers no more"
+
+
+class Unavailable(Exception):
+    """What a call raises where nobody answers."""
+
+
+@pytest.fixture
+def calls(monkeypatch) -> Callable[[Callable[[float], bool]], float]:
+    """Time that passes in a call whose server answers at some times, by a clock of its own."""
+    connect = pytest.importorskip("spark_mlfs.frames.connect")
+    from pyspark.sql.connect.client import retries
+
+    clock = [1000.0]
+    monkeypatch.setattr(connect, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(retries.DefaultPolicy, "can_retry", lambda *_: True)
+    patience = connect.Patience()
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    def call(answers: Callable[[float], bool]) -> float:
+        started = clock[0]
+        for attempt in retries.Retrying([patience], sleep=sleep):
+            with attempt:
+                if not answers(clock[0] - started):
+                    raise Unavailable
+        return clock[0] - started
+
+    call.clock = clock
+    return call
+
+
+def test_a_call_is_given_up_within_a_minute_and_those_after_it_at_once(calls, recwarn):
+    started = calls.clock[0]
+    with pytest.raises(Unavailable):
+        calls(lambda _: False)
+    lost = calls.clock[0]
+    assert 45 < lost - started < 60
+    for _ in range(9):  # what cleans up
+        with pytest.raises(Unavailable):
+            calls(lambda _: False)
+    assert calls.clock[0] == lost and not recwarn.list
+
+
+def test_a_server_away_for_a_while_is_waited_for(calls):
+    assert 40 <= calls(lambda seconds: seconds >= 40) < 46
+    assert 40 <= calls(lambda seconds: seconds >= 40) < 46  # and the next time, too
+
+
+# ---- a server of its own process ----
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    env.pop("SPARK_REMOTE", None)
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("server.py")), str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=env,
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "listens\n"
+    yield f"sc://127.0.0.1:{port}", process
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def started(remote: str, program: str, *words: str) -> subprocess.Popen[str]:
+    env = {**os.environ, "SPARK_REMOTE": remote, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        start_new_session=True,
+    )
+
+
+WORKERS = """
+import tempfile
+import spark_mlfs
+from pyspark.sql import SparkSession, functions as F
+
+spark = SparkSession.builder.getOrCreate()
+frame = spark_mlfs.read.planted(spark, 60, 6, 3, seed=1, num_partitions=2)
+short = frame.withColumn("features", F.array(F.lit(1.0), F.lit(2.0)))
+model = spark_mlfs.MIMSelector(numTopFeatures=4, outputCol="kept", idCol="id").fit(frame)
+near = spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(frame)
+folder = tempfile.mkdtemp()
+model.save(folder + "/model")
+for work in (
+    lambda: model.transform(short).collect(),
+    lambda: near.transform(short).collect(),
+    lambda: model.save(folder + "/model"),
+):
+    try:
+        work()
+    except Exception as error:
+        print(type(error).__name__, "DataError" in str(error),
+              "org.apache" in str(error), len(str(error).splitlines()) < 16)
+"""
+
+
+@pytest.mark.slow
+def test_errors_of_workers_and_of_saving_are_short(server):
+    out, err = started(server[0], WORKERS).communicate(timeout=300)
+    assert [line.split()[1:] for line in out.splitlines()] == [
+        ["True", "False", "True"],
+        ["True", "False", "True"],
+        ["False", "False", "True"],
+    ], out + err
+    assert out.splitlines()[-1].startswith("ParameterError")
+
+
+SELECT = """
+import sys
+from spark_mlfs.cli import command
+
+command.SECONDS_TO_CLEAN_UP = 2
+sys.exit(command.main())
+"""
+FLAGS = """select --format planted --option num_rows=5000000 --option num_features=20
+    --option num_labels=5 --engine spark --method jmi --num-top-features 5 --output"""
+
+
+@pytest.mark.slow
+def test_signals_end_commands_whose_server_stands_still(server, tmp_path):
+    remote, process = server
+    codes = {signal.SIGINT: 130, signal.SIGTERM: 143}
+    runs = {
+        number: started(remote, SELECT, *FLAGS.split(), str(tmp_path / str(code)))
+        for number, code in codes.items()
+    }
+    for run in runs.values():
+        assert run.stderr is not None and "connecting to" in run.stderr.readline()
+    time.sleep(4)
+    assert all(run.poll() is None for run in runs.values())
+    os.killpg(process.pid, signal.SIGSTOP)
+    try:
+        for number, run in runs.items():
+            run.send_signal(number)
+        for number, run in runs.items():
+            _, err = run.communicate(timeout=90)
+            assert run.returncode == codes[number]
+            assert err.splitlines()[-1].startswith("spark-mlfs: ") and "Traceback" not in err
+    finally:
+        os.killpg(process.pid, signal.SIGCONT)
+
+
+FITS = """
+import sys
+import spark_mlfs
+from pyspark.sql import SparkSession
+from spark_mlfs.frames import connect
+
+connect.SECONDS_OF_PATIENCE = 3.0
+spark = SparkSession.builder.getOrCreate()
+frame = spark_mlfs.read.planted(spark, 400, 15, 4, seed=1, num_partitions=3)
+estimator = spark_mlfs.MIMSelector(numTopFeatures=4, outputCol="kept", idCol="id")
+first = estimator.fit(frame)
+print("fitted", flush=True)
+try:
+    while True:
+        assert estimator.fit(frame).ranking.equals(first.ranking)
+except Exception as error:
+    print(type(error).__name__, error, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_server_that_stands_still_loses_nothing_and_one_that_dies_is_one_line(server):
+    remote, process = server
+    fits = started(remote, FITS)
+    assert fits.stdout is not None and fits.stdout.readline() == "fitted\n"
+    os.killpg(process.pid, signal.SIGSTOP)
+    time.sleep(5)
+    assert fits.poll() is None
+    os.killpg(process.pid, signal.SIGCONT)
+    time.sleep(2)
+    assert fits.poll() is None
+    os.killpg(process.pid, signal.SIGKILL)
+    lost = time.monotonic()
+    out, err = fits.communicate(timeout=60)
+    assert time.monotonic() - lost < 30
+    assert out.startswith(f"PlatformError {MESSAGE}") and out.count("\n") == 1, out
+    assert not err, err
