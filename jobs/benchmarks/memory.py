@@ -2,7 +2,8 @@
 
 `python jobs/benchmark.py --case memory [--only mim mlknn dense/jmi ...] [--limit 300]` runs
 ``select --engine local --memory-bytes PROMISE`` with every method, and every classifier behind a
-selection, over data of six shapes, each a process of its own. A cell is what the process took above
+selection, and ``score`` by each classifier of `TRAINED` rows, over data of six shapes, each a
+process of its own. A cell is what the process took above
 the same command with ten rows, in MB; it may be `SLACK_MB` above the promise, or the run be refused
 in one line that names the setting."""
 
@@ -24,11 +25,12 @@ import scipy.sparse as sp
 ROOT = Path(__file__).resolve().parents[2]
 SLACK_MB = 300
 FEW = 10  # rows of the command that is taken off
+TRAINED = 1000  # rows that a scorer was trained on
 PREFACE = """## Memory beside the promise
 
 `python jobs/benchmark.py --case memory`{options} on {machine}.
 `select --engine local --memory-bytes` of each method, and each classifier behind `f-statistic`, \
-each a process of its own:
+and `score` by one of 1,000 rows, each a process of its own:
 MB of its peak resident size above the same command with ten rows. *refused*: in one line, before \
 the work; *–*: not for such data;
 *slow*: ended after {limit} seconds."""
@@ -165,6 +167,7 @@ def _media(folder: Path, n: int) -> list[str]:
     ]
 
 
+SCORE = "score "
 SHAPES = {
     "dense": Shape("10,000 × 100, 10 labels", 64, 10_000, _dense),
     "sparse": Shape("8,000 × 20,000, 40 a row, 10 labels", 64, 8000, _sparse),
@@ -176,10 +179,11 @@ SHAPES = {
 
 
 def entries() -> list[str]:
-    """Methods, and classifiers behind ``f-statistic``."""
+    """Methods, classifiers behind ``f-statistic``, and scoring by these."""
     from spark_mlfs import CLASSIFIERS, METHODS
 
-    return [*METHODS, *(f"+ {name}" for name in CLASSIFIERS), "+ cc base=knn"]
+    classifiers = [*(f"+ {name}" for name in CLASSIFIERS), "+ cc base=knn"]
+    return [*METHODS, *classifiers, *(f"{SCORE}{entry}" for entry in classifiers)]
 
 
 def flags_of(entry: str) -> list[str]:
@@ -202,35 +206,47 @@ def written(folder: Path, shape: str, rows: int) -> tuple[str, ...]:
     return tuple(flags)
 
 
-def _select(folder: Path, shape: str, rows: int, entry: str, limit: float) -> dict[str, Any]:
+def _run(folder: Path, shape: str, rows: int, entry: str, limit: float) -> dict[str, Any]:
+    """What a command took, whose output is deleted."""
     output = folder / f"memory-{shape}-out"
+    data = written(folder, shape, rows)
+    words = ["select", *data, *flags_of(entry), "--num-top-features", "10"]
+    if entry.startswith(SCORE):
+        words = ["score", "--model", _model(folder, shape, entry), *_unlabelled(data)]
+    bound = ["--memory-bytes", str(SHAPES[shape].promise_mb << 20)]
     try:
-        return peak(
-            "-m",
-            "spark_mlfs.cli",
-            "select",
-            *written(folder, shape, rows),
-            *flags_of(entry),
-            "--engine",
-            "local",
-            "--memory-bytes",
-            str(SHAPES[shape].promise_mb << 20),
-            "--num-top-features",
-            "10",
-            "--quiet",
-            "--overwrite",
-            "--output",
-            str(output),
-            limit=limit,
-        )
+        return _peak(words, output, bound, limit)
     finally:
         shutil.rmtree(output, ignore_errors=True)
+
+
+def _peak(words: list[str], output: Path, bound: list[str], limit: float) -> dict[str, Any]:
+    options = ["--engine", "local", "--quiet", "--overwrite", "--output", str(output)]
+    return peak("-m", "spark_mlfs.cli", *words, *options, *bound, limit=limit)
+
+
+@functools.cache
+def _model(folder: Path, shape: str, entry: str) -> str:
+    """The folder of a selection with the classifier of an entry, fitted to some rows."""
+    output = folder / f"memory-{shape}-{entry.replace(' ', '')}"
+    flags = flags_of(entry.removeprefix(SCORE))
+    words = ["select", *written(folder, shape, min(TRAINED, SHAPES[shape].rows)), *flags]
+    trained = _peak([*words, "--num-top-features", "10"], output, [], 600)
+    assert trained["code"] == 0, trained
+    return str(output)
+
+
+def _unlabelled(data: Sequence[str]) -> list[str]:
+    """The flags of data without those of features and labels, which the model knows."""
+    pairs = zip(data[::2], data[1::2], strict=True)
+    known = ("--features", "--labels-col")
+    return [word for pair in pairs if pair[0] not in known for word in pair]
 
 
 @functools.cache
 def _imports(folder: Path, shape: str, entry: str) -> int:
     """MB of a command over ten rows."""
-    few = _select(folder, shape, FEW, entry, 600)
+    few = _run(folder, shape, FEW, entry, 600)
     assert few["code"] == 0, few
     return int(few["MB"])
 
@@ -238,8 +254,8 @@ def _imports(folder: Path, shape: str, entry: str) -> int:
 def cell(folder: Path, shape: str, entry: str, limit: float) -> dict[str, Any]:
     """The figures of one run: `text` for the table, MB `above` the imports, whether it `keeps` to
     the promise."""
-    ended = _select(folder, shape, SHAPES[shape].rows, entry, limit)
-    is_linear = entry.startswith(("+ br-svm", "+ cc"))  # scikit-learn is imported
+    ended = _run(folder, shape, SHAPES[shape].rows, entry, limit)
+    is_linear = "+ br-svm" in entry or "+ cc" in entry  # scikit-learn is imported
     base = _imports(folder, shape, "+ br-svm" if is_linear else "mim")
     above = max(0, ended["MB"] - base)
     refused = ended["code"] == 2 and "--memory-bytes" in ended["error"]

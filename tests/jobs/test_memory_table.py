@@ -44,7 +44,7 @@ def test_a_process_is_measured_apart_from_the_one_that_starts_it():
     ],
 )
 def test_cells_of_the_table(ended, text, keeps, monkeypatch, folder):
-    monkeypatch.setattr(memory, "_select", lambda *arguments: ended)
+    monkeypatch.setattr(memory, "_run", lambda *arguments: ended)
     monkeypatch.setattr(memory, "_imports", lambda *arguments: 200)
     figures = memory.cell(folder, "dense", "mim", 10)
     assert (figures["text"], figures["keeps"]) == (text, keeps)
@@ -52,7 +52,14 @@ def test_cells_of_the_table(ended, text, keeps, monkeypatch, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shape", "entry"), [("labels", "mim"), ("labels", "+ mlknn"), ("sparse", "ridge")]
+    ("shape", "entry"),
+    [
+        ("labels", "mim"),
+        ("labels", "+ mlknn"),
+        ("sparse", "ridge"),
+        ("dense", "+ br-svm"),
+        ("dense", "score + mlknn"),
+    ],
 )
 def test_commands_keep_to_their_promise(shape, entry, folder):
     figures = memory.cell(folder, shape, entry, 120)
