@@ -149,6 +149,8 @@ class SumsFile:
     def __init__(self, path: str, manifest: Mapping[str, Any]) -> None:
         self._path = path
         self._file = pa.OSFile(str(Path(path) / SUMS))
+        if "files" in manifest and not _has_its_footer(self._file, manifest):
+            raise exchanged(path, SUMS)  # before Arrow reads it, which a damaged one may end
         self._reader = pq.ParquetFile(self._file)
         self._hashes: list[str] | None = None
         self.rows: list[tuple[str, int]]
@@ -159,8 +161,6 @@ class SumsFile:
         listed = manifest["sums"]
         self.rows = [(kind, first) for kind, first, _ in listed["groups"]]
         self._hashes = [digest for *_, digest in listed["groups"]]
-        if hash_of_footer(self._file, self._reader.metadata) != listed["footer"]:
-            raise exchanged(path, SUMS)
 
     def cell(self, group: int) -> memoryview:
         """Return the encoded sums of a row group; `DataError` where they are not those written."""
@@ -184,9 +184,15 @@ def _ends_of(metadata: pq.FileMetaData, group: int) -> tuple[int, int]:
     return min(starts), max(stops)
 
 
-def hash_of_footer(file: pa.NativeFile, metadata: pq.FileMetaData) -> str:
-    """Return the sha256 of what comes after the row groups of a file."""
-    return _hash_of(file, _ends_of(metadata, metadata.num_row_groups - 1)[1])
+def _has_its_footer(file: pa.NativeFile, manifest: Mapping[str, Any]) -> bool:
+    """Return whether a file of sums ends as it was written, behind its row groups.
+
+    Of states whose manifest does not say where that is, whether all of it is as it was written."""
+    listed = manifest["sums"]
+    if "start" not in listed:
+        return bool(_hash_of(file) == manifest["files"].get(SUMS))
+    starts_inside = listed["start"] <= file.size()
+    return starts_inside and _hash_of(file, listed["start"]) == listed["footer"]
 
 
 def hashes_of_sums(folder: Path, rows: Iterable[tuple[str, int]]) -> dict[str, Any]:
@@ -198,7 +204,8 @@ def hashes_of_sums(folder: Path, rows: Iterable[tuple[str, int]]) -> dict[str, A
     groups = []
     for group, (kind, first) in enumerate(rows):
         groups.append([kind, first, _hash_of(file, *_ends_of(metadata, group))])
-    return {"groups": groups, "footer": hash_of_footer(file, metadata)}
+    start = _ends_of(metadata, metadata.num_row_groups - 1)[1]
+    return {"groups": groups, "footer": _hash_of(file, start), "start": start}
 
 
 # ---- states without checksums ----
