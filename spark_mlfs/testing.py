@@ -300,7 +300,7 @@ def _check_values(method: type[Method], x: ndarray, y: ndarray) -> None:
         engine = engine_of(x, y)
         try:
             order, values, scores = rank_here(engine, request)
-        except DataError as error:
+        except (DataError, ParameterError) as error:
             assert len(str(error)) > SHORTEST_REFUSAL, (
                 f"{name} = {value}: a refusal says too little: {error}"
             )

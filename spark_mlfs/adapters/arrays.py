@@ -148,7 +148,7 @@ def rank(  # noqa: PLR0913
         and Spark frames; None: the hash of a row's numbers. What is drawn at random, and folds, go
         by them: the same ids, the same ranking everywhere
     row_groups : (n,) the group of each row, such as a patient or a day, which the folds of
-        `forward` and `auto` keep whole
+        `forward` and `auto` and the half-samples of ``stability`` keep whole
     graded_labels : whether the labels are grades, numbers from 0 to 1 (`spark_mlfs.blocks.grades`);
         for methods of moments
     grade_range : what grades go from and to where that is not 0 and 1, such as [1, 5] of ratings

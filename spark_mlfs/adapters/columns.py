@@ -26,7 +26,8 @@ GROUP = Parameter(
     "group_col",
     None,
     Optional(COLUMN),
-    "group of each row, such as a patient or a day, which the folds of forward and auto keep whole",
+    "group of each row, such as a patient or a day, which folds (forward, auto, mlnb) and the "
+    "half-samples of stability keep whole",
 )
 WEIGHT = Parameter(
     "weight_col", None, Optional(COLUMN),

@@ -14,7 +14,8 @@ from ..blocks.dataset import Dataset
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor
 from ..engine.base import Cost
-from ..errors import ParameterError
+from ..errors import ParameterError, setting
+from ..extract import EXTRACTORS
 from ..frames.schema import SLICES
 from ..select.notices import stopped_early
 from .classes import Fit
@@ -41,6 +42,20 @@ def learned_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(extra[name], list):
             raise ValueError(f"{name} is no list")
     return extra
+
+
+def check_makes_folds(entry: Any) -> None:
+    """Raise `ParameterError` where an extractor has no folds, which could keep groups whole."""
+    if not _makes_folds(entry):
+        able = ", ".join(name for name in EXTRACTORS if _makes_folds(EXTRACTORS[name]))
+        raise ParameterError(
+            f"{entry.name} makes no folds of rows: leave {setting('group_col')} out, or choose "
+            f"{able}"
+        )
+
+
+def _makes_folds(entry: Any) -> bool:
+    return any(parameter.name == "folds" for parameter in entry.parameters)
 
 
 def facts_of_learned(

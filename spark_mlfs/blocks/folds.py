@@ -16,7 +16,7 @@ from ..errors import DataError, DataNotice, ParameterError
 from ..kernels.hashing import GROUPS, group_of, mix, uniform
 from ..lazy import cached_property
 from .block import Block
-from .groups import folds_of_groups
+from .groups import folds_of_groups, places_of
 from .identity import feature_keys
 from .profile import Profile
 from .table_labels import labels_of
@@ -58,7 +58,7 @@ class Hashed:
 
     def of(self, rows: Block | SimpleNamespace) -> ndarray:
         if self.groups is not None:
-            return self.groups[group_of(rows.ids)]
+            return self.groups[places_of(rows)]
         fold = np.searchsorted(np.cumsum(self.shares), uniform(rows.ids, self.draw), side="right")
         return np.minimum(fold, len(self.shares) - 1)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -69,6 +70,14 @@ class Placed:
             places = self.places[np.searchsorted(self.keys, groups)]
         hashes = mix(groups, SEED).view(np.int64)
         return (hashes & ~np.int64((1 << BITS) - 1)) | places
+
+
+def places_of(rows: Any) -> ndarray:
+    """Return (n,) the place, of sixty, of each row: of its group's, or without groups of its id's.
+
+    `rows` have `ids`, and may have `groups` as a block keeps them."""
+    groups = getattr(rows, "groups", None)
+    return group_of(rows.ids) if groups is None else groups & ((1 << BITS) - 1)
 
 
 def folds_of_groups(groups: ndarray, folds: int) -> ndarray:

@@ -3,18 +3,22 @@ sum is a sum of whole numbers.
 
 A weight that is a whole number below 2²⁴ stays as it is; any other is rounded to 16 significant
 bits, which is off by at most 2⁻¹⁶ of it. The unit is the largest power of two that divides all of
-them, at most 1 unless all are 2⁴⁰ or more: whole numbers have the unit 1, and a row of weight w
-counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or the run is
-refused. A row of weight 0 is no row: it is left out before anything is counted."""
+them, at most 1 unless all are 2²⁴ or more: smaller whole numbers have the unit 1, and a row of
+weight w counts as w rows, to the bit. Other weights may be multiplied by any power of two (of four
+where roots are taken): what does not go by the number of rows stays the same, to the bit, as the
+units are as many. The weights of all rows together stay below 2⁵² units, or the run is refused. A
+row of weight 0 is no row: it is left out before anything is counted."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy import ndarray
 
+from ..errors import DataError
+
 BITS = 16  # significant ones of a weight that is no whole number
 WHOLE = 1 << 24  # below, whole numbers stay as they are
-LARGE = 1 << 40
+FARTHEST = 300  # power of two of the weights of all rows: methods take third powers of it
 MOST = 1 << 52  # units of all rows together: sums of them are exact in float64, too
 TOO_FAR = (
     "the weights of the rows are too far apart, or too large: in units of the finest, {:g}, they "
@@ -34,8 +38,8 @@ def fixed(weights: ndarray) -> ndarray:
 def exponent_of(weights: ndarray) -> int:
     """Return the largest e such that 2^e divides all of some fixed-point weights above 0.
 
-    e ≤ 0 unless all are `LARGE`."""
-    fractions = weights if (weights >= LARGE).all() else weights[weights != np.rint(weights)]
+    e ≤ 0 unless none is below `WHOLE`."""
+    fractions = weights if (weights >= WHOLE).all() else weights[weights != np.rint(weights)]
     if not len(fractions):
         return 0 if len(weights) else 1 << 10  # no weights have any unit
     mantissa, exponent = np.frexp(fractions)
@@ -43,6 +47,16 @@ def exponent_of(weights: ndarray) -> int:
     lowest_bit = (significand & -significand).astype(np.float64)
     trailing = np.frexp(lowest_bit)[1] - 1
     return int((exponent - BITS + trailing).min())
+
+
+def check_size(exponent: int, total: int) -> None:
+    """Raise `DataError` for weights whose `total`, in units of 2^`exponent`, is out of range."""
+    power = exponent + total.bit_length()
+    if abs(power) > FARTHEST:
+        raise DataError(
+            f"the weights of the rows add up to about 2^{power}, which leaves float64 in some "
+            "method: multiply all of them by one number, so that they add up to some thousands"
+        )
 
 
 def in_units(weights: ndarray, exponent: int) -> ndarray:

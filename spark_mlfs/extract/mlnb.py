@@ -18,7 +18,7 @@ Raises: $one_value; `BudgetError` where the Gram matrix or the components' momen
 $range.
 Source: Zhang, Peña & Robles 2009.
 Deviations: folds by hash of the row id and draws by hash of the seed: one seed, one answer; the
-floor of the variances."""
+floor of the variances; folds keep groups of rows whole where rows have some."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ from scipy import linalg
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
+from ..blocks.groups import places_of
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..kernels import exact
-from ..kernels.hashing import GROUPS, group_of, uniform
+from ..kernels.hashing import GROUPS, uniform
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
@@ -80,7 +81,7 @@ class ComponentMoments(ExactSums, layout="identified"):
     def sums(self, rows: Block, profile: Profile) -> State:
         classes = profile.q + 1  # all rows, then those with each label
         size = self.folds * classes
-        fold = group_of(rows.ids) * self.folds // GROUPS
+        fold = places_of(rows) * self.folds // GROUPS
         members = np.concatenate([np.arange(rows.n), rows.label_rows()])
         class_of = np.concatenate([np.zeros(rows.n, np.int64), 1 + rows.label_indices])
         groups = fold[members] * classes + class_of
@@ -141,7 +142,7 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
         for part in row_parts(block):
             z = np.asarray(moments.features(part, profile) @ moments.projection) - moments.shift
             y = part.labels(profile.q).toarray() > 0
-            fold = group_of(part.ids) * folds // GROUPS
+            fold = places_of(part) * folds // GROUPS
             rows += np.bincount(fold, minlength=folds)
             for f in np.unique(fold):
                 members = np.flatnonzero(fold == f)

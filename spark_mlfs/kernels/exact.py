@@ -64,6 +64,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
+from ..errors import DataError
 from .matrix import Matrix, dense, with_values
 from .products import (
     BITS,
@@ -76,6 +77,7 @@ from .products import (
     State,
     Words,
     add_by_name,
+    check_counts,
     mass_parts,
     rows_times,
     split,
@@ -85,6 +87,7 @@ from .products import (
 # rows of a part of `second_moments`: Σhy of a part is float64, 2²⁰ · 2¹⁵ · 32 · 3072 < 2⁵²
 SPARSE_ROWS = 32 * ROWS
 WIDE_ROWS = 1 << 22  # from here on Σh² is two words; up to here 2⁴⁰ · 2²² = 2⁶² < 2⁶³
+LARGEST_POWER = 2.0**1023
 _ONE = float(1 << BITS)
 _LEAST_EXPONENT = -1000  # of a unit: 2²⁰ / 2⁻¹⁰⁰⁰ = 2¹⁰²⁰ < 2¹⁰²⁴, where float64 ends
 _SQUARES = ("hh", "hl", "ll")
@@ -95,7 +98,14 @@ Quantised = tuple[Any, Any | None]  # h and l, (n, v)
 
 
 def power_above(values: ndarray | np.floating[Any] | float) -> Any:
-    """Return the least powers of two that are at least the values; 1 for 0."""
+    """Return the least powers of two that are at least the values; 1 for 0.
+
+    Raises `DataError` for values above 2¹⁰²³, which no such power of float64 reaches."""
+    if np.any(np.asarray(values) > LARGEST_POWER):
+        raise DataError(
+            "numbers grow beyond 2^1023, where float64 ends: give features and labels in larger "
+            "units"
+        )
     mantissa, exponent = np.frexp(values)  # ½ ≤ mantissa < 1: a power of two has ½
     return np.where(mantissa > 0, np.ldexp(1.0, exponent - (mantissa == 0.5)), 1.0)
 
@@ -506,8 +516,8 @@ def _group_summands(H: Any, L: Any | None, squares: bool) -> Iterator[tuple[str,
 def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix, int]]:
     """Yield (rows, M, k) of products' worth of rows that count M·2^(20k) times in a group.
 
-    M (g, rows) is below 2²⁰. `member` must be ≥ 0: of a negative number the parts would never end.
-    Without rows there is one empty part, so that all keys exist."""
+    M (g, rows) is below 2²⁰. Without rows there is one empty part, so that all keys exist."""
+    check_counts(member.data)
     for first in range(0, max(member.shape[1], 1), ROWS):
         rows = slice(first, first + ROWS)
         remaining = member[:, rows]

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
+from ..errors import DataError
 from .matrix import dense, with_values
 
 State = dict[str, Any]
@@ -211,10 +212,20 @@ def _product(left: Any, right: Any) -> Callable[[Tile], ndarray]:
 # ---- rows that count several times ----
 
 
+def check_counts(counts: ndarray) -> None:
+    """Raise `DataError` for rows that count less than no time, the parts of which never end."""
+    if counts.min(initial=0) < 0:
+        raise DataError(
+            f"a row counts {counts.min()} times: weights and counts are 0 or more; the data are "
+            "damaged, or were summed in too few bits"
+        )
+
+
 def mass_parts(mass: ndarray) -> Iterator[tuple[slice, ndarray, int]]:
     """Yield (rows, float64 m, k) of products' worth of rows that count m·2^(20k) times.
 
     m is below 2²⁰. There is at least one part, of no rows."""
+    check_counts(mass)
     for first in range(0, max(len(mass), 1), ROWS):
         rows = slice(first, first + ROWS)
         remaining = mass[rows]

@@ -14,6 +14,7 @@ class _Common(TypedDict, total=False):
     labelsCol: str
     outputCol: str
     idCol: str | None
+    groupCol: str | None
     labelsForm: Literal['auto', 'tags', 'ids', 'multihot']
     driverBytes: int
     workerBytes: int

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from .. import pipeline
 from ..adapters import tags as tagging
 from ..adapters.classes import EstimatorClasses, Fit
-from ..adapters.columns import FEATURES, LABELS, ROW_ID
-from ..adapters.learned import slices_of
+from ..adapters.columns import FEATURES, GROUP, LABELS, ROW_ID
+from ..adapters.learned import check_makes_folds, slices_of
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
@@ -37,7 +37,13 @@ from ..statistics.base import Budgets
 from .base import FRAME, StateEstimator, StateModel
 from .params import FITTING
 from .rows import FeatureSource, beside_twins, map_rows
-from .shared import EXTRACTED, PREDICTIONS, ExtractedAccessors, PredictionAccessors
+from .shared import (
+    EXTRACTED,
+    PREDICTIONS,
+    ExtractedAccessors,
+    GroupAccessors,
+    PredictionAccessors,
+)
 from .training_blocks import map_against, training_blocks
 
 # training machines costs far more than reading the rows: above this, side by side
@@ -120,15 +126,25 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         return label_slices(self.state)
 
 
-class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], ExtractedAccessors):
+class ExtractorEstimator(
+    StateEstimator[MultiLabelExtractorModel, Extractor], ExtractedAccessors, GroupAccessors
+):
     """Common part of the extractors."""
 
     registry = EXTRACTORS
-    _common = (FEATURES, LABELS, *EXTRACTED, ROW_ID, *FITTING)
+    _common = (FEATURES, LABELS, *EXTRACTED, ROW_ID, GROUP, *FITTING)
     model = MultiLabelExtractorModel
     _example = f"""{FRAME}>>> model = spark_mlfs.$name($settings).fit(frame)
 >>> model.transform(frame).first()["extracted"].size == len(model.names)
 True"""
+
+    def _check(self, dataset: DataFrame) -> Fit[Extractor]:
+        if self.getGroupCol() is not None:
+            check_makes_folds(self.entry)
+        return super()._check(dataset)
+
+    def _row_settings(self, checked: Fit[Extractor]) -> dict[str, Any]:
+        return {"groups": self.getGroupCol()}
 
     def _small_bytes(self, fit: Fit[Extractor], profile: Profile) -> int:
         many_pairs = fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS

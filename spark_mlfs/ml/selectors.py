@@ -318,7 +318,7 @@ class MultiLabelSelector(SelectorEstimator):
         never shrunk away
     weightCol : column of the rows' weights, numbers of 0 or more; for methods of counts and moments
     groupCol : column of the rows' groups, such as patients, which the folds of forward and auto
-        keep whole
+        and the half-samples of stability keep whole
     gradedLabels, gradeRange : whether labels are grades, numbers from 0 to 1, and what they go from
         and to where it is not that; for methods of moments
     labelCuts : for all others: a label is positive where its grade is at least the cut; several

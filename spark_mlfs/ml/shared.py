@@ -83,5 +83,9 @@ class SelectionAccessors(Checked, parameters=SELECTION):
     """Which features are kept."""
 
 
+class GroupAccessors(Checked, parameters=(GROUP,)):
+    """Which rows belong together."""
+
+
 class RankingAccessors(Checked, parameters=(SCREEN, *CONSTRAINTS, WEIGHT, GROUP, *GRADING)):
     """What a ranking is held to, and how rows and labels count."""

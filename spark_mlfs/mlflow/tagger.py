@@ -165,10 +165,11 @@ def _whole(content: bytes, checksum: int) -> Steps:  # saved taggers know it by 
 class _Path:
     """The columns of a table on their way through the stages of a pipeline.
 
-    `names` are those before the next stage, None where they have none."""
+    `names` are those before the next stage, None where they have none; `count` says how many."""
 
     def __init__(self) -> None:
         self.width = 0
+        self.count = 0
         self.columns: list[str] | None = None
         self.names: list[str] | None = None
         self.steps: list[tuple[str, Any]] = []
@@ -187,7 +188,7 @@ class _Path:
         columns: list[str] = stage.getInputCols()
         self.columns = columns
         self.names = columns
-        self.width = len(columns)
+        self.width = self.count = len(columns)
 
     def read(self, stage: Any) -> None:
         """Begin with a column of texts."""
@@ -216,7 +217,7 @@ class _Path:
         features = stage.featureNames
         named = bool(stage.summary.get("named"))
         if not self.width:
-            self.width = len(features)
+            self.width = self.count = len(features)
             self.columns = features if named else None
             self.names = self.columns
         selected = np.array(getattr(stage, "selectedFeatures", range(len(features))), np.int64)
@@ -224,9 +225,10 @@ class _Path:
         places = selected
         if named and self.names is not None and self.names != features:
             places = _places(selected_names, self.names)
-        unchanged = np.array_equal(places, np.arange(len(features)))
+        unchanged = np.array_equal(places, np.arange(self.count))
         if not unchanged or not self.steps:
             self.steps.append(("take", places))
+        self.count = len(places)
         fill = stage.fill()
         if fill is not None:
             self.steps.append(("fill", fill[selected]))
@@ -235,6 +237,7 @@ class _Path:
         if isinstance(stage, MultiLabelExtractorModel):
             self.steps.append(("extract", (stage.summary["extractor"], stage.state)))
             self.names = stage.names
+            self.count = len(stage.names)
 
 
 def _places(trained: list[str], names: list[str]) -> np.ndarray:

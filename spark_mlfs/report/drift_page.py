@@ -97,19 +97,20 @@ def drift(  # noqa: PLR0913
     with ExitStack() as released:
         for name, window in zip(window_names(inputs, names), inputs, strict=True):
             rows: Dataset
+            budgets_of_window = budgets
             if isinstance(window, States):
                 rows = window.dataset()
             elif isinstance(window, tuple | list) and len(window) in (2, 3):
                 rows, *_ = pack_arrays(*window, **reader)
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
                 rows = released.enter_context(pack(window, features, labels, weight=weight))
-                budgets = Budgets()
+                budgets_of_window = Budgets()
             else:
                 raise ParameterError(
                     f"window {name!r} is {type(window).__name__}: give (X, Y), (X, Y, weights), a "
                     "Spark frame or states"
                 )
-            windows.append(Window(name, rows, budgets))
+            windows.append(Window(name, rows, budgets_of_window))
         changes = compare_windows(
             windows,
             method,

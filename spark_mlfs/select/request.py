@@ -276,8 +276,10 @@ class Request:
 
     @property
     def makes_folds(self) -> bool:
-        """Whether the method divides the rows into folds, which can keep groups of them whole."""
-        return _makes_folds(type(self.implementation))
+        """Whether the rows are divided, by the method or by stability, which can keep groups of
+        them whole."""
+        is_halved = any(isinstance(x, Rule) and x.mode == "stability" for x in self.extras)
+        return is_halved or _makes_folds(type(self.implementation))
 
     def with_groups(self, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Request:
         """Add groups, each counted as one feature, where the method takes groups."""
@@ -407,7 +409,7 @@ def check_rows(
             able = ", ".join(n for n in METHODS if _makes_folds(METHODS[n]))
             raise ParameterError(
                 f"{request.method} makes no folds of rows: leave {setting('group_col')} out, or "
-                f"choose one of {able}"
+                f"choose one of {able}, or {setting('selection_mode', 'stability')}"
             )
         for name, takes_weights, takes_grades in _what_it_takes(request):
             if weighted and not takes_weights:

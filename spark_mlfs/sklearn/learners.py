@@ -18,7 +18,7 @@ from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
 from ..adapters.classes import EstimatorClasses, Fit, Learner
 from ..adapters.docstrings import ROWS
-from ..adapters.learned import warn_of_early_stop
+from ..adapters.learned import check_makes_folds, warn_of_early_stop
 from ..blocks.arrays import weights_of
 from ..blocks.codec import State
 from ..blocks.table_labels import Labelled
@@ -56,9 +56,12 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
         y: Any,
         added: Mapping[str, Any],
         classes: Sequence[Any] | None = None,
+        groups: Any = None,
     ) -> Labelled:
         parameters = self._own_parameters()
-        rows, labels = self._hold(X, y, classes=classes)
+        if groups is not None:
+            check_makes_folds(self.entry)
+        rows, labels = self._hold(X, y, classes=classes, groups=groups)
         memory = memory_of(self.memory_bytes)
         budgets = Budgets(driver=memory, worker=memory)
         fit = Fit(self.entry(), parameters, added)
@@ -91,9 +94,17 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
         "[[0, 1], [1, 1]]"
     )
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from X (n, d) and its labels y, in any form that a selector takes."""
-        self._learn(X, y, {})
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+    ) -> Self:
+        """Learn from X (n, d) and its labels y, in any form that a selector takes.
+
+        `groups` (n,): of rows that the folds of `mlnb` keep together."""
+        self._learn(X, y, {}, groups=groups)
         self.label_slices_ = np.array(label_slices(self.state_), np.int64)
         return self
 

@@ -91,7 +91,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         """Rank the features of X (n, d) by the labels y.
 
         An indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one class a row, or a list of
-        tags a row. `groups` (n,): of rows that the folds of `forward` and `auto` keep together."""
+        tags a row. `groups` (n,): of rows that the folds of `forward` and `auto`, and half-samples
+        of ``stability``, keep together."""
         return self._fit(X, y, None, groups)
 
     @spelled_by(in_arrays)
@@ -257,7 +258,8 @@ class WeightedSelectorOfArrays(SelectorOfArrays):
 
         An indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one class a row, or a list of
         tags a row. `sample_weight` (n,), numbers of 0 or more: a row of weight 2 counts as two.
-        `groups` (n,): of rows that the folds of `forward` and `auto` keep together."""
+        `groups` (n,): of rows that the folds of `forward` and `auto`, and half-samples of
+        ``stability``, keep together."""
         return self._fit(X, y, sample_weight, groups)
 
 

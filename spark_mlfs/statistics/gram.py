@@ -18,11 +18,12 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.folds import fold_of
 from ..blocks.grades import BITS as GRADE_BITS
+from ..blocks.groups import places_of
 from ..blocks.profile import Profile
 from ..kernels import exact, products
 from ..kernels.fold_sums import FoldSums, scores_alone
 from ..kernels.gram import GramStatistics
-from ..kernels.hashing import GROUPS, group_of
+from ..kernels.hashing import GROUPS
 from ..kernels.matrix import Matrix
 from ..kernels.sketch import entries, sign_sketch
 from ..kernels.sparse_counts import PairMoments
@@ -120,8 +121,8 @@ def about_centres(sums: dict[str, ndarray], profile: Profile, centre: ndarray) -
 class Gram(ExactSums):
     """`GramStatistics` of the varying features and all labels.
 
-    With `blocks` = b {group: its own} of the groups of rows that have any, of b by hash of the row
-    id (`kernels.hashing.group_of`): folds of any division into groups, and half-samples, are sums
+    With `blocks` = b {group: its own} of the groups of rows that have any, of b by the place of the
+    row (`blocks.groups.places_of`): folds of any division into groups, and half-samples, are sums
     of them. State: 8·b·(v² + vq + q²) bytes, half as much again where values need a second slice:
     8·b·(2v² + 2vq + q²). With `sketch` = r above 0, r columns of the labels' sketch
     (`kernels.sketch`) stand for the q labels, there and here."""
@@ -140,7 +141,7 @@ class Gram(ExactSums):
 
     def groups_of(self, block: Block, profile: Profile) -> ndarray:
         """Return the group of each row, (n,)."""
-        return group_of(block.ids) * self.blocks // GROUPS
+        return places_of(block) * self.blocks // GROUPS
 
     def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Iterator[Block]]]:
         """Yield the rows of each group, by the prefix of its sums, a product's worth at a time."""

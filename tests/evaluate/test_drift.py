@@ -16,7 +16,7 @@ from scipy.stats import false_discovery_control
 
 import spark_mlfs
 from spark_mlfs.blocks.arrays import pack_arrays
-from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.evaluate.stability import agreement
 from spark_mlfs.states import CollectedPart, changes, collect
 from spark_mlfs.states import windows as states_windows
@@ -161,6 +161,12 @@ def test_spark_gives_the_same_bits(spark, binning):
     ]
     here = spark_mlfs.drift(*tables, binning=binning)
     there = spark_mlfs.drift(*frames, binning=binning)
+    named = [
+        (pd.DataFrame(X).add_prefix("features_"), pd.DataFrame(Y).add_prefix("labels_"))
+        for X, Y in tables
+    ]
+    with pytest.raises(BudgetError, match="memory_bytes"):  # of tables behind a Spark frame
+        spark_mlfs.drift(frames[0], *named, binning=binning, memory_bytes=1 << 10)
     names = {f"features_{j}": f"x{j}" for j in range(12)} | {
         f"labels_{j}": f"y{j}" for j in range(5)
     }

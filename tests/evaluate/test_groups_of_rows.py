@@ -20,10 +20,12 @@ from spark_mlfs.evaluate import split
 from spark_mlfs.evaluate.outcome import leakage_line
 from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.frames.frame import LocalSession
+from spark_mlfs.select.stability_rule import halves
 from spark_mlfs.sklearn import (
     ForwardSelector,
     MIMSelector,
     MLkNNClassifier,
+    MultiLabelSelector,
     MultiLabelStratifiedKFold,
     MultiLabelStratifiedShuffleSplit,
 )
@@ -174,6 +176,25 @@ def explained(X: np.ndarray, Y: np.ndarray, fold: np.ndarray) -> np.ndarray:
         )
         gained += gain @ weights
     return gained / total
+
+
+@pytest.mark.parametrize("method", ["ridge", "mim"])
+def test_half_samples_keep_groups_whole(method: str) -> None:
+    """Of the Gram matrices of groups and of rows: frequencies against half-samples made here."""
+    X, Y, group = leaking()
+    rows, _ = pack_arrays(X, Y, groups=group)
+    place = rows.block.groups & 63
+    assert len(set(zip(place, group, strict=True))) == len(set(group))
+    chosen = np.zeros((100, X.shape[1]))
+    for number, half in enumerate(halves(0)):
+        members = half[place]
+        assert 0.3 < members.mean() < 0.7
+        found = rank(X[members], Y[members], method, 2, row_ids=np.flatnonzero(members))
+        chosen[number, found["index"]] = 1
+    selector = MultiLabelSelector(method, selection_mode="stability", num_top_features=2)
+    ranking = selector.fit(X, Y, groups=group).ranking_
+    frequency = ranking.sort_values("index")["frequency"]
+    assert np.array_equal(frequency, chosen.mean(axis=0))
 
 
 def test_forward_holds_whole_groups_out() -> None:

@@ -18,7 +18,9 @@ from scipy.linalg import subspace_angles
 import spark_mlfs
 from spark_mlfs import params, pipeline
 from spark_mlfs.adapters.classes import Fit
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.groups import folds_of_groups
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
@@ -30,7 +32,7 @@ from spark_mlfs.frames.schema import attribute_names, with_names
 from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.ml.learners import EXTRACTING, project
 from spark_mlfs.pipeline import compute
-from spark_mlfs.sklearn import LIFTRSMExtractor
+from spark_mlfs.sklearn import LIFTRSMExtractor, MLNBExtractor
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.moments import provisional_centre
 
@@ -393,12 +395,17 @@ def test_components_are_scikit_learns():
     np.testing.assert_allclose(np.abs(theirs @ state["projection"]), np.eye(len(theirs)), atol=1e-9)
 
 
-def test_naive_bayes_equals_scikit_learn():
+@pytest.mark.parametrize("grouped", [False, True])
+def test_naive_bayes_equals_scikit_learn(grouped):
     from sklearn.metrics import hamming_loss, label_ranking_loss
     from sklearn.naive_bayes import GaussianNB
 
     x, y = data(150)
     engine = engine_of(x, y)
+    group = np.random.default_rng(4).integers(0, 30, 150)
+    if grouped:
+        packed, _ = pack_arrays(x, y, ids=np.arange(150), groups=group)
+        engine = LocalEngine(packed.profile, packed.blocks)
     X = standardise(x)
     keep = [j for j in range(9) if j != 7]
     P = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 5)))[0]
@@ -413,6 +420,10 @@ def test_naive_bayes_equals_scikit_learn():
     from spark_mlfs.kernels.hashing import group_of
 
     fold, Z = group_of(np.arange(150)) * 5 // 60, X @ P
+    if grouped:
+        fold = folds_of_groups(packed.block.groups, 5)
+        assert len(set(zip(fold, group, strict=True))) == len(set(group))
+        assert np.bincount(fold).max() < 1.3 * 30
     for i, mask in enumerate(population):
         losses = []
         for f in range(5):
@@ -432,6 +443,17 @@ def test_naive_bayes_equals_scikit_learn():
                 (hamming_loss(truth, score > 0) + label_ranking_loss(truth[some], score[some])) / 2
             )
         assert loss[i] == pytest.approx(np.mean(losses), rel=1e-9)
+
+
+def test_extractors_take_groups_where_they_make_folds():
+    x, y = data()
+    group = np.arange(90) // 3
+    kept = MLNBExtractor(generations=1).fit(x, y, groups=group).state_
+    names = MLNBExtractor(generations=1).fit(x, y, groups=[f"p{g}" for g in group]).state_
+    assert len(kept["loss"]) == len(names["loss"]) == 2
+    assert kept["loss"][0] != MLNBExtractor(generations=1).fit(x, y).state_["loss"][0]
+    with pytest.raises(ParameterError, match=r"lift-rsm makes no folds of rows.*choose mlnb"):
+        LIFTRSMExtractor().fit(x, y, groups=group)
 
 
 def test_ranking_loss_counts_ties():

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_mlfs.errors import DataError
 from spark_mlfs.kernels import exact, integers, products
+from spark_mlfs.kernels.products import mass_parts
 
 KINDS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -445,3 +447,18 @@ def test_totals_are_the_rounded_sums():
         integers.total("t", values, unit, small),
         integers.total("t", np.repeat(values, small), unit),
     )
+
+
+def test_powers_of_two_end_with_float64():
+    assert exact.power_above(np.array([0.0, 3.0, 4.0, 2.0**1023])).tolist() == [1, 4, 4, 2.0**1023]
+    for beyond in (1.5 * 2.0**1023, np.inf):
+        with pytest.raises(DataError, match=r"beyond 2\^1023.*larger units"):
+            exact.power_above(np.array([1.0, beyond]))
+
+
+def test_rows_that_count_less_than_no_time_are_refused():
+    counts = np.array([3, -1, 1 << 45])
+    for parts in (mass_parts(counts), exact._member_parts(sp.csr_matrix(counts))):
+        with pytest.raises(DataError, match="a row counts -1 times"):
+            list(parts)
+    assert sum(m.sum() * 2.0 ** (20 * k) for _, m, k in mass_parts(abs(counts))) == 4 + 2.0**45

@@ -200,6 +200,32 @@ def test_fractions_against_independent_formulas():
         pd.testing.assert_frame_equal(ranking[0], halved[method], rtol=1e-9)
 
 
+OF_SHARES = """mim jmi cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan forward fisher lasso
+elastic-net""".split()
+
+
+def test_rankings_do_not_go_by_the_scale_of_the_weights():
+    """By a power of two to the bit, by another number as far as weights are rounded."""
+    x, y = example()
+    w = np.random.default_rng(5).gamma(2.0, size=len(x)) + 0.05
+    plain = ranked(x, y, w, OF_SHARES)
+    for power in (-200, -60, -20, 30, 60, 200):
+        assert_same(ranked(x, y, w * 2.0**power, OF_SHARES), plain)
+    counting = OF_SHARES[: OF_SHARES.index("fastcan")]  # which take no roots
+    assert_same(ranked(x, y, w / 2, counting), {name: plain[name] for name in counting})
+    for factor in (1e-12, 1e-6, 1 / 3, 1e9, 1e30):
+        for method, (ranking, *_) in ranked(x, y, w * factor, OF_SHARES).items():
+            pd.testing.assert_frame_equal(ranking, plain[method][0], rtol=1e-3, obj=method)
+        for method in ("chi2", "f-statistic"):
+            scaled, as_it_is = (
+                spark_mlfs.rank(x, y, method, sample_weight=weights) for weights in (w * factor, w)
+            )
+            assert scaled["index"].tolist() == as_it_is["index"].tolist()
+    for scale in (1e-300, 1e300):
+        with pytest.raises(DataError, match=r"add up to about 2\^.*multiply all of them"):
+            spark_mlfs.rank(x, y, "rfs", sample_weight=w * scale)
+
+
 def test_weights_in_fixed_point():
     w = np.array([3.0, 0.1, 1e-3, (1 << 24) - 1, 2.5, 1e9])
     kept = fixed(w)

@@ -79,6 +79,10 @@ def test_it_keeps_the_laws(installed, spark):
     check_method(installed, spark)
 
 
+def test_a_value_that_another_parameter_rules_out_is_a_refusal():
+    check_method(spark_mlfs.METHODS["lasso"])  # sketches go with group=True
+
+
 def test_the_laws_are_told_where_they_are_broken(installed):
     """Each breach by what it is: a check that cannot fail would be none."""
 

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import spark_mlfs
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.errors import DataError, ParameterError
 
 mlflow = pytest.importorskip("mlflow")
@@ -146,6 +147,30 @@ def test_a_tagger_takes_params_through_mlflow(fitted, store):
     assert scores.map(len).eq(3).all()
     assert model.predict(table)["scores"].explode().dropna().min() >= 0.2
     assert model.predict(table, params={"threshold": 0.9})["scores"].explode().dropna().min() >= 0.9
+
+
+def test_a_stage_may_take_the_first_columns_of_those_before_it():
+    """Of six columns four are kept, of which the classifier was fitted on two."""
+    from spark_mlfs import params, pipeline
+    from spark_mlfs.adapters.classes import Fit
+    from spark_mlfs.adapters.learned import facts_of_learned
+    from spark_mlfs.mlflow.tagger import Steps
+
+    draw = np.random.default_rng(0)
+    table = pd.DataFrame(draw.normal(size=(60, 6)), columns=list("abcdef"))
+    labels = (table.to_numpy()[:, :2] > 0).astype(int)
+    rows, _ = pack_arrays(table, labels)
+    (kept,) = pipeline.rank(rows, [pipeline.Request.of("mim", {}, 4)])
+    selection = spark_mlfs.MultiLabelSelectorModel.of(kept)
+    few = table[selection.selectedFeatureNames[:2]]
+    rows, _ = pack_arrays(few, labels)
+    learner = spark_mlfs.CLASSIFIERS.create("mlknn")
+    fit = Fit(learner, params.check(learner.parameters, {"k": 3}, "mlknn"))
+    state, cost, _ = pipeline.compute(rows, fit)
+    facts = facts_of_learned("classifier", fit, rows, state, cost, 0.0)
+    model = spark_mlfs.MultiLabelClassificationModel.of(state, facts)
+    _, scores = Steps.of([selection, model]).predict(table)
+    assert scores.tolist() == model.predictor().predict(few.to_numpy())[1].tolist()
 
 
 @pytest.mark.slow
