@@ -25,8 +25,8 @@ from ..frames import vectors
 from ..frames.errors import reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.names import NumberedNames, first_repeated
-from ..frames.paths import files_of
-from ..frames.schema import LABELS, with_names
+from ..frames.paths import PACKED_TIMES, files_of
+from ..frames.schema import FEATURES, LABELS, with_names
 from ..frames.vectors import Vectors, canonical
 from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Optional, Parameter, Text
@@ -103,7 +103,11 @@ class Mat(Reader):
             missing=p["missing"],
             feature_names=named["feature"],
         )
-        frame = impute(canonical(contents, task), p["missing"], named["feature"], settled=True)
+        frame = canonical(contents, task)
+        if isinstance(frame, LocalFrame):  # what is unpacked takes more than the file
+            unpacked = sum(plan.bytes for plan in plans.values())
+            frame.sizes = {FEATURES: max(unpacked, PACKED_TIMES * frame.bytes)}
+        frame = impute(frame, p["missing"], named["feature"], settled=True)
         return with_names(frame, LABELS, named["label"])
 
 
@@ -189,6 +193,7 @@ class Plan:
     width: int
     num_labels: int
     first_row: int
+    bytes: int  # of a dense matrix, 0 of a sparse one
 
     @classmethod
     def of(
@@ -227,6 +232,7 @@ class Plan:
                 f"{option('transposed')} as none, features, labels or both"
             )
         ((by_x, by_y),) = ways
+        named = {(variable, kind) for variable, _, kind in listed}
         return cls(
             name,
             chosen[0],
@@ -236,6 +242,7 @@ class Plan:
             x[not by_x],
             y[not by_y],
             first_row,
+            0 if (chosen[0], "sparse") in named else 8 * x[0] * x[1],
         )
 
 

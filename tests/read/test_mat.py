@@ -72,6 +72,14 @@ def test_names_missing_values_packing_and_several_files(tmp_path):
     assert ids.tolist() == [*range(60)]
 
 
+def test_the_size_of_what_is_unpacked_is_reckoned(tmp_path):
+    x = np.zeros((2000, 50))
+    path = saved(tmp_path, X=x, Y=np.arange(2000)[:, None] % 2)
+    (tmp_path / "a.mat.gz").write_bytes(gzip.compress((tmp_path / "a.mat").read_bytes()))
+    for name in (path, f"{path}.gz"):
+        assert load(HERE, name, "mat").bytes >= x.nbytes
+
+
 SQUARE = np.eye(4)
 
 

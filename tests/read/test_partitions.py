@@ -96,6 +96,8 @@ def test_both_engines_read_the_same(spark, tmp_path):
         assert [*here[0].items()] == [*there[0].items()] and here[1] == there[1]
         data = ["--data", path, "--format", format, "--labels-col", "tags", "--id", "key"]
         data += ["--option", "label_delimiter=;", "--features", "year", "month", "x"]
+        if format != "csv" and not widened:
+            continue
         for engine in ("local", "spark"):
             out = str(tmp_path / f"{format}-{engine}{widened}")
             assert (
