@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..formats import Reader
+from .tables import FILE_OPTIONS
 from .tagged_lines import TAGS, TEXT
 from .texts import TextTable
 
@@ -32,7 +33,7 @@ class FastText(TextTable):
     parameters = tuple(
         replace(p, default=_COLUMNS.get(p.name, p.default))
         for p in TextTable.parameters
-        if p.name not in ("source", "label_delimiter", "label_key", "reader_options")
+        if p.name not in ("source", "label_delimiter", "label_key", *FILE_OPTIONS)
     )
 
     @classmethod

@@ -16,6 +16,7 @@ from ..lazy import DataFrame, F, SparkSession
 from ..params import REQUIRED, Choice, Flag, Optional, Parameter
 from .columns import assemble
 from .csv_files import narrowed
+from .dialect import CSV_OPTIONS
 from .fields import with_fields
 from .layout import label_texts
 from .tables import COLUMNS, how_files_are_read, open_by, source_of
@@ -85,6 +86,7 @@ class TextTable(Reader):
             Flag(),
             "lengths of rows that a classifier takes are over the terms it takes, not over all",
         ),
+        *CSV_OPTIONS,
     )
 
     @classmethod

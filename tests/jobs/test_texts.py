@@ -27,6 +27,7 @@ def folder(tmp_path_factory):
         rows.append((i, " ".join(words).title(), ";".join(tags)))
     frame = pd.DataFrame(rows, columns=["doc", "body", "tags"])
     frame.to_csv(at / "train.csv.gz", index=False)
+    frame.to_csv(at / "bars.csv", index=False, sep="|")
     frame.rename(columns={"body": "other"}).to_csv(at / "other.csv", index=False)
     return at
 
@@ -50,8 +51,9 @@ def test_a_column_of_any_table(folder, run, tmp_path):
     run("select", "--text", "body", *SELECT, tmp_path / "a", "--classifier", "br-svm")
     long = ("--format", "text", "--option", "source=csv", "--option", "text=body")
     run("select", *long, *SELECT, tmp_path / "b", "--classifier", "br-svm")
-    first, second = ((tmp_path / name / "ranking.csv").read_text() for name in "ab")
-    assert first == second and {"wort0", "wort1", "wort2"} < set(
+    run("select", "--text", "body", "--option", "sep=|", *SELECT, tmp_path / "c", data="bars.csv")
+    first, second, third = ((tmp_path / name / "ranking.csv").read_text() for name in "abc")
+    assert first == second == third and {"wort0", "wort1", "wort2"} < set(
         pd.read_csv(tmp_path / "a/ranking.csv")["name"][:5]
     )
     run("score", "--model", tmp_path / "a", "--text", "body", "--output", tmp_path / "s")
