@@ -29,6 +29,7 @@ from .flags import Flags, require, tag_settings
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, load_pipeline
 
+METRICS = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
 EXAMPLES = "'microF1>=0.6' or 'hammingLoss<=0.1'"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
@@ -60,8 +61,7 @@ def run(args: argparse.Namespace) -> int:
     require("check", model=args.model, format=args.format)
     if args.features:
         raise ParameterError("check takes no --features: the saved pipeline knows its columns")
-    metrics = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
-    conditions = [Condition.parse(text, metrics, EXAMPLES) for text in args.require]
+    conditions = [Condition.parse(text, METRICS, EXAMPLES) for text in args.require]
     settings = tag_settings(args)
     text = args.text
     args.text = None  # a column of the table, not an option of the reader

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_mlfs import cli
 from spark_mlfs.cli import check
+from spark_mlfs.cli.conditions import Condition
 from spark_mlfs.frames.frame import LocalSession
 from spark_mlfs.read.samples import GENERATED
 
@@ -128,7 +129,7 @@ def test_the_nightly_page_says_what_the_commands_take():
     )
     ran = [parser().parse_args(shlex.split(command, comments=True)) for command in commands]
     assert [args.command for args in ran] == ["select", "check", "score"]
-    assert all(check._gate(text) for text in ran[1].require)
+    assert all(Condition.parse(text, check.METRICS, "") for text in ran[1].require)
     run = configure(str(CONF / "every-night.toml"), {})
     assert (
         re.fullmatch(r"runs/\d{4}-\d\d-\d\d", run.run.output)
