@@ -722,15 +722,64 @@ def portrait(
 
     `select.portrait` has the formulas. None where none of the features varies, or the budgets are
     too small."""
+    drawn, _, cost = _looked_at(packed, result, num_kept, None, budgets)
+    return drawn, cost
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The portrait of the picks, and what they say by label, over an engine of them alone."""
+
+    portray: Portray
+    sets: SetsByLabel | None
+
+    def needs(self, engine: Engine) -> list[Statistic]:
+        return self.portray.needs(engine)
+
+    def __call__(self, engine: Engine) -> tuple[tuple[Portrait | None, ndarray | None], Cost]:
+        drawn, _ = self.portray(engine)
+        return (drawn, None if self.sets is None else self.sets.within_budgets(engine)), engine.cost
+
+
+def _looked_at(
+    packed: Dataset,
+    result: Result,
+    num_kept: int,
+    sets: SetsByLabel | None,
+    budgets: Budgets,
+) -> tuple[Portrait | None, ndarray | None, Cost]:
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:num_kept]
     picks = ranking["index"].to_numpy()
     picks = picks[np.isin(picks, packed.profile.varying)]
     if not len(picks):
-        return None, Cost()
+        return None, None, Cost()
     picked_rows = packed.with_profile(packed.profile.only(np.sort(picks)))
-    work = Portray(tuple(int(i) for i in picks))
-    drawn, cost, _ = compute(picked_rows, work, None, budgets)
-    return drawn, cost
+    work = _Look(Portray(tuple(int(i) for i in picks)), sets)
+    (drawn, numbers), cost, _ = compute(picked_rows, work, None, budgets)
+    return drawn, numbers, cost
+
+
+def portrait_and_sets(
+    packed: Dataset,
+    result: Result,
+    num_kept: int,
+    budgets: Budgets = DEFAULT_BUDGETS,
+) -> tuple[Portrait | None, pd.DataFrame | None, Cost]:
+    """Return `portrait` and `by_label`, where that can be by one job."""
+    if result.scores.weights is not None or result.request.implementation.by_places:
+        drawn, cost = portrait(packed, result, num_kept, budgets)
+        table, more = by_label(packed, result, budgets)
+        cost.jobs += more.jobs
+        return drawn, table, cost
+    sets = SetsByLabel(result.request, result.scores, _kept_features(result))
+    drawn, numbers, cost = _looked_at(packed, result, num_kept, sets, budgets)
+    return drawn, table_of(numbers, result.label_names, result.feature_names), cost
+
+
+def _kept_features(result: Result) -> ndarray:
+    """Return the kept features that vary, ascending."""
+    picks = result.kept["index"].to_numpy()
+    return np.sort(picks[np.isin(picks, result.profile.varying)])
 
 
 def by_label(
@@ -739,17 +788,15 @@ def by_label(
     """Return the sets by label of a result (`select.label_sets`), by one scan at most.
 
     None where the labels are not looked at one by one, or the budgets are too small."""
-    picks = result.kept["index"].to_numpy()
-    features = np.sort(picks[np.isin(picks, result.profile.varying)])
+    features = _kept_features(result)
+    if not len(features):
+        return None, Cost()
     names = (result.label_names, result.feature_names)
-    weights = result.scores.weights
-    if weights is not None and len(features):
+    if result.scores.weights is not None:
         left_out = packed.profile.of_varying_labels().left_out
         labels = np.delete(np.arange(packed.profile.q), left_out)
         numbers = of_weights(result.scores, result.profile.varying, features, labels)
         return table_of(numbers, *names), Cost()
-    if not len(features):
-        return None, Cost()
     by_places = result.request.implementation.by_places
     profile = result.profile if by_places else result.profile.only(features)
     work = SetsByLabel(result.request, result.scores, features)
@@ -757,7 +804,7 @@ def by_label(
         numbers, cost, _ = compute(packed.with_profile(profile), work, None, budgets)
     except (BudgetError, ParameterError):  # states may not hold what it takes
         return None, Cost()
-    return (None if numbers is None else table_of(numbers, *names)), cost
+    return table_of(numbers, *names), cost
 
 
 def ranking_frame(spark: SparkSession, ranking: pd.DataFrame) -> DataFrame:

@@ -315,15 +315,17 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
         count = len(result.kept)
         budgets = Budgets(driver=driver, worker=worker)
-        with stages.stage("sets by label"):
-            by_label, cost = pipeline.by_label(rows, result, budgets)
         if frame is not None:
             jobs = {"prepare": rows.jobs, "statistics": result.jobs - rows.jobs}
-            jobs["sets by label"] = cost.jobs
-            if config.run.report:
-                with stages.stage("portrait of the picks"):
-                    portrait, cost = pipeline.portrait(rows, result, count, budgets)
-                jobs["portrait"] = cost.jobs
+        if frame is not None and config.run.report:
+            with stages.stage("portrait of the picks"):
+                looked_at = pipeline.portrait_and_sets(rows, result, count, budgets)
+            portrait, by_label, cost = looked_at
+        else:
+            with stages.stage("sets by label"):
+                by_label, cost = pipeline.by_label(rows, result, budgets)
+        if frame is not None:
+            jobs["portrait"] = cost.jobs
     return Ranked(
         result,
         count,

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy import ndarray
 
 from ..engine.base import Cost, Engine
+from ..errors import BudgetError
 from ..kernels.label_places import leading
 from ..methods.base import Scores
 from ..methods.label_entries import LISTED
@@ -73,6 +74,13 @@ class SetsByLabel:
             numbers[5:, counted] *= profile.weight_unit
         return numbers, engine.cost
 
+    def within_budgets(self, engine: Engine) -> ndarray | None:
+        """Return the numbers; None where they exceed the budgets, too."""
+        try:
+            return self(engine)[0]
+        except BudgetError:
+            return None
+
 
 def _correlations(m: Moments, watch: Sequence[int]) -> ndarray:
     """Return (q, v) the correlation of label and feature, over the rows where the label is known.
@@ -116,8 +124,12 @@ def of_weights(scores: Scores, varying: ndarray, features: ndarray, labels: ndar
     return numbers
 
 
-def table_of(numbers: ndarray, labels: Sequence[str], features: Sequence[str]) -> pd.DataFrame:
+def table_of(
+    numbers: ndarray | None, labels: Sequence[str], features: Sequence[str]
+) -> pd.DataFrame | None:
     """Return the numbers as a table of `COLUMNS`, counts where features have two values."""
+    if numbers is None:
+        return None
     label, feature, place, strength, sign, *counts = numbers
     speaks = np.array(["against", "", "for"], object)[sign.astype(np.int64) + 1]
     columns: dict[str, Any] = {

@@ -169,6 +169,7 @@ def test_nothing_but_the_results_is_left(selection):
     assert {p.name for p in selection.iterdir()} == {
         "ranking.csv",
         "ranking.parquet",
+        "labels.csv",
         "model",
         "manifest.json",
         "report.html",

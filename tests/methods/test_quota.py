@@ -372,7 +372,7 @@ def test_partitions_give_what_arrays_give(spark):
     frame = spark.createDataFrame(rows, ["features", "labels"])
     request = pipeline.Request.of("quota", {}, 4)
     for parts in (1, 7):
-        for budgets in ({}, {"small_bytes": 0}, {"small_bytes": 0, "worker_bytes": 1 << 12}):
+        for budgets in ({}, {"small_bytes": 0}, {"small_bytes": 0, "worker_bytes": 1 << 13}):
             (result,) = pipeline.rank(frame.repartition(parts), [request], **budgets)
             kept = result.kept
             assert kept["index"].tolist() == wanted["index"].tolist()
