@@ -19,7 +19,8 @@ from ..kernels import sparse_counts
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
-from .counting import BY_LABEL, Counting, CountingMethod, informations
+from .counting import BY_LABEL, Counting, CountingMethod
+from .label_entries import informations
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,16 +57,20 @@ def informations(target: Labels, logs: info.CountLogs, counts: ndarray) -> ndarr
     return values if logs.corrected else np.maximum(values, 0.0)
 
 
+class TwoByTwo(NamedTuple):
+    """Tables of a feature of two codes and a label: rows with both, with code 1, with the label,
+    and those in which it is known. Arrays of one shape."""
+
+    both: ndarray
+    occurs: ndarray
+    positive: ndarray
+    known: ndarray
+
+
 class Measure(Keyed):
     """How strong what a feature says of a label is."""
 
-    def of_two(
-        self,
-        both: ndarray,
-        occurs: ndarray,
-        positive: ndarray,
-        known: ndarray,
-    ) -> ndarray:
+    def of_two(self, table: TwoByTwo) -> ndarray:
         """Return (e,) of 2 × 2 tables."""
         raise NotImplementedError
 
@@ -80,14 +85,9 @@ class Information(Measure):
 
     logs: info.CountLogs
 
-    def of_two(
-        self,
-        both: ndarray,
-        occurs: ndarray,
-        positive: ndarray,
-        known: ndarray,
-    ) -> ndarray:
+    def of_two(self, table: TwoByTwo) -> ndarray:
         logs = self.logs
+        both, occurs, positive, known = table
         neither = known - occurs - positive + both
         cells = logs(both) + logs(occurs - both) + logs(positive - both) + logs(neither)
         margins = logs(occurs) + logs(known - occurs) + logs(positive) + logs(known - positive)
@@ -103,14 +103,8 @@ class ChiSquares(Measure):
 
     unit: float
 
-    def of_two(
-        self,
-        both: ndarray,
-        occurs: ndarray,
-        positive: ndarray,
-        known: ndarray,
-    ) -> ndarray:
-        a, f, p, n = (side * self.unit for side in (both, occurs, positive, known))
+    def of_two(self, table: TwoByTwo) -> ndarray:
+        a, f, p, n = (side * self.unit for side in table)
         margins = f * (n - f) * p * (n - p)
         return np.asarray(n * (a * n - f * p) ** 2 / margins)
 
@@ -179,30 +173,30 @@ class Tables:
         """Return the entries of features that occur or not, from their stored cells."""
         counts = self.counts
         target = self.target
-        table = counts.table
+        stored = counts.table
         q = target.q
-        cells = slice(table.indptr[1], table.indptr[1 + q])
-        slot = table.indices[cells]
-        joint = table.data[cells].astype(np.int64)
-        label = np.repeat(np.arange(q), np.diff(table.indptr[1 : 2 + q]))
-        in_code = np.zeros(table.shape[1], np.int64)
-        in_code[table.indices[: table.indptr[1]]] = table.data[: table.indptr[1]]
+        cells = slice(stored.indptr[1], stored.indptr[1 + q])
+        slot = stored.indices[cells]
+        joint = stored.data[cells].astype(np.int64)
+        label = np.repeat(np.arange(q), np.diff(stored.indptr[1 : 2 + q]))
+        in_code = np.zeros(stored.shape[1], np.int64)
+        in_code[stored.indices[: stored.indptr[1]]] = stored.data[: stored.indptr[1]]
         rows = in_code[slot]
         known = np.full(q, counts.totals[0])
         known[list(target.watch)] -= counts.totals[1 + q :]
-        _take_unknown(rows, slot, table, target)
+        _take_unknown(rows, slot, stored, target)
         positive = counts.totals[1 : 1 + q]
         feature_of_slot = np.repeat(np.arange(counts.count), counts.coding.bins - 1)
-        sides = joint, rows, positive[label], known[label]
-        sign = _sign(*sides, target)
+        table = TwoByTwo(joint, rows, positive[label], known[label])
+        sign = _sign(table, target)
         speaks = sign != 0 if against else sign > 0
         speaks &= self.takes_part[label] & counts.coding.occurs[feature_of_slot][slot]
         places = np.flatnonzero(speaks)
-        listed = [side[places] for side in sides]
+        listed = TwoByTwo._make(side[places] for side in table)
         return Entries(
             label[places],
             feature_of_slot[slot[places]],
-            measure.of_two(*_corrected(*listed, target)),
+            measure.of_two(_corrected(listed, target)),
             sign[places],
             *listed,
         )
@@ -240,8 +234,9 @@ class Tables:
         positive = tables[:, :, 1 : 1 + target.q]
         margins = positive.sum(axis=1), known.sum(axis=1)
         sides = np.broadcast_arrays(positive[:, 1], known[:, 1], *margins)
-        sign = _sign(*sides, target)
-        favours = (sign != 0) & (sides[0] > 0) if against else sign > 0
+        table = TwoByTwo._make(sides)
+        sign = _sign(table, target)
+        favours = (sign != 0) & (table.both > 0) if against else sign > 0
         speaks = np.where(of_two, favours, values >= LEAST)
         label, place = np.nonzero((speaks & self.takes_part).T)
         if signed and not of_two.all():  # of more codes: whether higher ones have more of it
@@ -249,7 +244,7 @@ class Tables:
             sums = (codes * positive).sum(axis=1), (codes * known).sum(axis=1)
             sign = np.where(of_two, sign, np.sign(info.difference(margins[1], *sums, margins[0])))
         two = of_two[place, 0]
-        listed = [np.where(two, side[place, label], -1) for side in sides]
+        listed = [np.where(two, side[place, label], -1) for side in table]
         return Entries(
             label,
             chunk[place],
@@ -276,32 +271,22 @@ def _take_unknown(
         unknown[table.indices[stored]] = 0
 
 
-def _corrected(
-    joint: ndarray,
-    rows: ndarray,
-    positive: ndarray,
-    known: ndarray,
-    target: Labels,
-) -> tuple[ndarray, ...]:
-    """Return a, F, N, n of 2 × 2 tables without the labels' noise."""
+def _corrected(table: TwoByTwo, target: Labels) -> TwoByTwo:
+    """Return tables without the labels' noise."""
     if target.noise is None:
-        return joint, rows, positive, known
+        return table
+    joint, rows, positive, known = table
     inside = target.denoised(joint, rows)
     outside = target.denoised(positive - joint, known - rows)
     bits = target.noise_bits
-    return inside, rows << bits, inside + outside, known << bits
+    return TwoByTwo(inside, rows << bits, inside + outside, known << bits)
 
 
-def _sign(
-    joint: ndarray,
-    rows: ndarray,
-    positive: ndarray,
-    known: ndarray,
-    target: Labels,
-) -> ndarray:
-    """Return the signs of a·n − F·N of 2 × 2 tables, exactly.
+def _sign(table: TwoByTwo, target: Labels) -> ndarray:
+    """Return the signs of a·n − F·N of tables, exactly.
 
     Without noise the shares of the label are in the same order, unless both are 0 or all."""
+    joint, rows, positive, known = table
     if np.max(known, initial=0) < 1 << 31:
         sign = np.sign(joint * known - rows * positive)
     else:

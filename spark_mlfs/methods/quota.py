@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy import ndarray
@@ -173,19 +173,20 @@ class Quota(CountingMethod):
         return [self._turns(engine, p, engine.num_features)]
 
     def _turns(self, engine: Engine, p: Values, count: int) -> LabelRanges:
-        counts, of_places = self._places(engine, p, count)
-        return LabelRanges((counts,), Turns(*of_places))
+        counts, places = self._places(engine, p, count)
+        turns = Turns(places.target, places.measure, places.most, places.power, places.unit)
+        return LabelRanges((counts,), turns)
 
-    def _places(self, engine: Engine, p: Values, count: int) -> tuple[TwoWay, tuple[Any, ...]]:
-        """Return the counts, and what `Places` needs."""
+    def _places(self, engine: Engine, p: Values, count: int) -> tuple[TwoWay, Places]:
+        """Return the counts, and the places in the orders of the labels."""
         counting = Counting(engine, {**p, BINNING.name: p[BINNING.name] + OCCURRENCE})
         target = counting.target
         assert isinstance(target, Labels)
         limits = [p.get(PLACES, count), p["per_label"], engine.num_features]
         most = min(limit for limit in limits if limit is not None)
         unit = engine.profile.weight_unit
-        of_places = target, Information(counting.logs), most, p["power"], unit
-        return TwoWay(counting.coding, target), of_places
+        places = Places(target, Information(counting.logs), most, p["power"], unit)
+        return TwoWay(counting.coding, target), places
 
     def label_sets(
         self,
@@ -194,10 +195,19 @@ class Quota(CountingMethod):
         kept: ndarray,
         scores: Scores,
     ) -> list[Statistic]:
-        counts, of_places = self._places(engine, p, engine.num_features)
+        counts, places = self._places(engine, p, engine.num_features)
         turns = 1 / scores.values[kept & (scores.values > 0)]
         last = int(ranks_of(turns).max(initial=0))
-        return [LabelRanges((counts,), Sets(*of_places, kept, last))]
+        sets = Sets(
+            places.target,
+            places.measure,
+            places.most,
+            places.power,
+            places.unit,
+            kept,
+            last,
+        )
+        return [LabelRanges((counts,), sets)]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         turns = self._turns(engine, p, count)

@@ -129,11 +129,25 @@ class LabelRanges(FeatureNumbers):
             members = np.concatenate([order[starts[a] : starts[z]] for a, z in intervals])
             lengths = np.concatenate([np.diff(starts[a : z + 1]) for a, z in intervals])
             places = np.repeat(np.arange(len(lengths)), lengths)
-            of_rows = (rows[members], places, len(lengths))
             if block.onehot is not None:
-                return count_sparse(block.onehot, *of_rows, mass)
-            packed = (block.codes, coding.width, coding.per_byte)
-            table = count_dense(*packed, *of_rows, (0, len(coding.features)), mass)
+                return count_sparse(
+                    block.onehot,
+                    rows[members],
+                    places,
+                    len(lengths),
+                    mass,
+                )
+            assert block.codes is not None
+            table = count_dense(
+                block.codes,
+                coding.width,
+                coding.per_byte,
+                rows[members],
+                places,
+                len(lengths),
+                (0, len(coding.features)),
+                mass,
+            )
             return np.moveaxis(table, 2, 0)
 
         of_all = table_of([(0, 1)])
