@@ -768,8 +768,8 @@ def portrait_and_sets(
     """Return `portrait` and `by_label`, where that can be by one job."""
     if result.scores.weights is not None or result.request.implementation.by_places:
         drawn, cost = portrait(packed, result, num_kept, budgets)
-        table, more = by_label(packed, result, budgets)
-        cost.jobs += more.jobs
+        table, further_cost = by_label(packed, result, budgets)
+        cost.jobs += further_cost.jobs
         return drawn, table, cost
     sets = SetsByLabel(result.request, result.scores, _kept_features(result))
     drawn, numbers, cost = _looked_at(packed, result, num_kept, sets, budgets)
