@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from .ml.selector_classes import *
     from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
-    from .ml.text_classes import *
+    from .ml.text_features import *
     from .ml.texts import TextFeaturesModel
     from .report.comparison_page import compare
     from .report.drift_page import drift
@@ -146,7 +146,7 @@ _NAMES = {
     "errors": "BudgetError DataError ParameterError SparkMlfsError errors",
     "ml.learners": "MultiLabelClassificationModel MultiLabelExtractorModel",
     "ml.selectors": "MultiLabelSelector MultiLabelSelectorModel",
-    "ml.text_classes": "TextFeatures",
+    "ml.text_features": "TextFeatures",
     "ml.texts": "TextFeaturesModel",
     "report.comparison_page": "compare",
     "report.drift_page": "drift",

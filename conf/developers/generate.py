@@ -313,7 +313,8 @@ def files() -> dict[Path, str]:
     }
     for face, rooms in ROOMS.items():
         for classes in rooms:
-            out[PACKAGE / face / f"{kind_of(classes)}_classes.pyi"] = stub(face, classes)
+            name = classes.module.__name__.rpartition(".")[2]
+            out[PACKAGE / face / f"{name}.pyi"] = stub(face, classes)
     tops = {PACKAGE / "__init__.py": "ml", PACKAGE / "sklearn" / "__init__.py": "sklearn"}
     return {**out, **{path: with_names(path, face) for path, face in tops.items()}, **pages()}
 

@@ -80,7 +80,7 @@ SparseVector(3, {{0: 1.0, 2: 1.0}})"""
         return model._resetUid(self.uid)
 
 
-TEXTS = EstimatorClasses(TextStage, "", f"{__package__}.text_classes")
+TEXTS = EstimatorClasses(TextStage, "", f"{__package__}.text_features")
 
 
 def _check_column(rows: DataFrame, column: str) -> None:

@@ -93,7 +93,7 @@ class TextTable(Reader):
     def documentation(cls) -> str:
         """Return what it makes of texts; those of the module are of tables."""
         return (
-            "Raw text as features: terms by Unicode, counted or weighed, the vocabulary as "
+            "Raw text as features: tokens by Unicode, counted or weighed, the vocabulary as "
             "feature names."
         )
 
@@ -103,7 +103,7 @@ class TextTable(Reader):
         if options.get("weight") in WEIGHTS:
             options["term_weight"] = options.pop("weight")
         out = super().accept(options, typed)
-        if out.pop("binary", False) is True:
+        if out.get("binary"):
             out["term_weight"] = "binary"
         return out
 

@@ -87,6 +87,8 @@ def vocabulary_of(
     terms = table.filter(pc.field("term").is_valid())
     words = pc.sum(terms["total"]).as_py() or 0
     chosen = _chosen(terms, choice, documents)
+    if len(chosen[0]) > max(MOST_TERMS, splitting.buckets):
+        raise TooManyTerms(f"{len(chosen[0])} terms are more than can be features")
     return Vocabulary(*chosen, documents, unparted / max(1, words))
 
 
@@ -99,8 +101,6 @@ def _chosen(terms: pa.Table, choice: Choice, documents: int) -> tuple[list[str],
     within = (pc.field("texts") >= least) & (pc.field("texts") <= most)
     chosen = terms.filter(within).sort_by([("total", "descending"), ("term", "ascending")])
     chosen = chosen.slice(0, choice.size)
-    if chosen.num_rows > MOST_TERMS:
-        raise TooManyTerms(f"{chosen.num_rows} terms are more than can be features")
     return chosen["term"].to_pylist(), chosen["texts"].to_numpy().astype(np.int64)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .selector_classes import *
     from .selectors import MultiLabelSelector
     from .splitters import MultiLabelStratifiedKFold, MultiLabelStratifiedShuffleSplit
-    from .text_classes import *
+    from .text_features import *
 
 __all__ = ["MultiLabelSelector", "MultiLabelStratifiedKFold", "MultiLabelStratifiedShuffleSplit"]
 __all__ += [  # the classes, written by conf/developers/generate.py
@@ -82,7 +82,7 @@ _HOMES |= dict.fromkeys(("Features", "Encoder"), "encoder_classes")
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 
     def _home(name: str) -> str | None:
-        home = {"MultiLabelSelector": "selectors", "TextFeatures": "text_classes"}.get(
+        home = {"MultiLabelSelector": "selectors", "TextFeatures": "text_features"}.get(
             name, "splitters" if name.startswith("MultiLabelStratified") else None
         )
         return home or next(

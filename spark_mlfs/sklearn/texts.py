@@ -86,4 +86,4 @@ def _texts(X: Iterable[str]) -> pa.Array:
         raise ParameterError(f"X holds what is no text ({reason})") from None
 
 
-TEXTS = EstimatorClasses(TextTransformer, "", f"{__package__}.text_classes")
+TEXTS = EstimatorClasses(TextTransformer, "", f"{__package__}.text_features")
