@@ -15,7 +15,7 @@ from pyspark.sql.connect.client.retries import (
     extract_retry_delay,
 )
 
-SECONDS_OF_PATIENCE = 50.0  # with a server, from the first of its failures on
+SECONDS_OF_PATIENCE = 45.0  # with a server, from the first of its failures on
 LONGEST_PAUSE = 4000  # milliseconds between two tries
 _clients: WeakSet[SparkConnectClient] = WeakSet()
 
