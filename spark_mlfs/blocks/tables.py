@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import LARGE_WHOLE, DataError, shown
+from ..frames.tables import unlazy
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix, with_values
 
@@ -51,8 +52,8 @@ def as_table(values: Any) -> Any:
 
     A single column of Arrow that is no number as it is; anything else, too."""
     package = type(values).__module__.partition(".")[0]
-    if package == "polars" and hasattr(values, "collect"):
-        return values.collect()
+    if package == "polars":
+        return unlazy(values)
     streams = hasattr(values, "__arrow_c_stream__") and package not in ("pandas", "polars")
     if not (streams or isinstance(values, pa.RecordBatch)) or package == "pyspark":
         return values

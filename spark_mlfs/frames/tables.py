@@ -16,13 +16,20 @@ from .parquet import kind_of_arrow, plain_type
 ROWS = 1 << 16  # of a part
 
 
+def unlazy(data: Any) -> Any:
+    """Return a frame of Polars with its rows; series and frames that have them as they are."""
+    import polars
+
+    return polars.collect_all([data])[0] if isinstance(data, polars.LazyFrame) else data
+
+
 def arrow_table(data: Any) -> pa.Table | None:
     """Return a table of Arrow, of what streams one, of Polars or pandas; None of anything else.
 
     A stream is read once, and held."""
     package = type(data).__module__.partition(".")[0]
-    if package == "polars" and hasattr(data, "collect"):
-        data = data.collect()
+    if package == "polars":
+        data = unlazy(data)
     if package == "pandas" and hasattr(data, "columns"):
         try:
             return pa.Table.from_pandas(with_text_names(data), preserve_index=False)
