@@ -40,6 +40,8 @@ CATEGORIES = "categories"
 SLICES = "label_slices"
 # column metadata beside ml_attr: of very many slots the prefix, the first number and how many
 NUMBERED = "numbered_names"
+# column metadata beside ml_attr: of very many slots the names, a quarter as long
+LISTED = "listed_names"
 # attributes of frames: the rows that packing takes, the same in the same columns, features as
 # vectors or arrays; what is left out
 PACKED_FROM = "_spark_mlfs_packed_from"
@@ -49,11 +51,13 @@ REJECTED = "_spark_mlfs_rejected"
 def attribute_metadata(names: Sequence[str]) -> dict[str, Any]:
     """Return ``ml_attr`` metadata of a vector column whose slots carry `names`.
 
-    VectorAssembler and VectorSlicer write it so. Of very many that are numbers behind a prefix it
-    has the prefix."""
+    VectorAssembler and VectorSlicer write it so. Of very many it has the list of names, or the
+    prefix of those that are numbers behind one."""
     if isinstance(names, NumberedNames) and len(names) > WIDE:
         numbered = {"prefix": names.prefix, "first": names.numbers.start, "count": len(names)}
         return {"ml_attr": {"num_attrs": len(names)}, NUMBERED: numbered}
+    if len(names) > WIDE:
+        return {"ml_attr": {"num_attrs": len(names)}, LISTED: list(map(str, names))}
     attributes = [{"idx": index, "name": str(name)} for index, name in enumerate(names)]
     return {"ml_attr": {"attrs": {"numeric": attributes}, "num_attrs": len(attributes)}}
 
@@ -65,6 +69,8 @@ def attribute_names(frame: DataFrame | LocalFrame, column: str) -> Sequence[str]
     metadata = frame.schema[column].metadata or {}
     if NUMBERED in metadata:
         return NumberedNames(**metadata[NUMBERED])
+    if LISTED in metadata:
+        return list(metadata[LISTED])
     attributes = metadata.get("ml_attr", {}).get("attrs", {})
     named: dict[int, str] = {}
     for group in attributes.values():

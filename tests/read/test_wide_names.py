@@ -109,3 +109,13 @@ def test_tables_are_written_alike_however_many_rows_at_once(at_once, text, tmp_p
     parquet.write_table(table, path, max(2, at_once))
     pd.testing.assert_frame_equal(pd.read_parquet(path), table)
     assert folder.csv_text(table.head(0)) == "rank,name,score,group\n"
+
+
+def test_very_many_names_are_a_list():
+    from spark_mlfs.frames.frame import Kind, LocalFrame
+    from spark_mlfs.frames.schema import attribute_names, with_names
+
+    names = [f"wort {i * i}" for i in range((1 << 16) + 1)]
+    frame = with_names(LocalFrame([], {"features": Kind("vector")}), "features", names)
+    assert attribute_names(frame, "features") == names
+    assert "attrs" not in frame.schema["features"].metadata["ml_attr"]
