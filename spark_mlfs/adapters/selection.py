@@ -13,7 +13,9 @@ import pandas as pd
 
 from ..errors import ParameterError, setting
 from ..frames import schema
-from ..frames.frame import CANONICAL, Batches, Kind, LocalFrame
+from ..frames.frame import CANONICAL, Batches, Kind, kinds_of
+from ..frames.names import with_metadata
+from ..frames.stages import LastStage, mapped
 from ..kernels.categories import Categories
 from ..methods.base import HELD_OUT
 from ..params import Parameter
@@ -191,6 +193,40 @@ class Selected(Fitted):
             fill = fill[features]
         return width, places[order], fill, self.names_for_messages(features)
 
+    def reduced(self, frame: Any, columns: list[str], apart: bool = False) -> Any:
+        """Return id, selected features and labels of a canonical frame, under these names.
+
+        Labels where there is a column for them; each feature and label `apart` as a column of its
+        own."""
+        width, places, fill, _ = self.reading(self.slots(frame, schema.FEATURES), schema.FEATURES)
+        kinds_here = kinds_of(frame)
+        labels = kinds_here.get(schema.LABELS)
+        features = [Kind("double")] * len(places) if apart else [CANONICAL[schema.FEATURES]]
+        kinds = [kinds_here[schema.ID], *features]
+        label_kind = Kind("int")
+        if labels is not None and not (apart and labels.vector):
+            label_kind = labels
+        inputs = [schema.ID, schema.FEATURES]
+        inputs += [schema.LABELS] * (len(columns) > len(kinds))
+        kinds += [label_kind] * (len(columns) - len(kinds))
+        work = partial(
+            _reduced,
+            columns=columns,
+            width=width,
+            places=places,
+            fill=fill,
+            apart=apart,
+        )
+        out = mapped(frame, LastStage(work, inputs), dict(zip(columns, kinds, strict=True)))
+        if apart:
+            return out
+        if self.summary.get("named"):
+            out = schema.with_names(out, columns[1], [*map(str, self.selectedFeatureNames)])
+        if len(columns) > 2:
+            metadata = frame.schema[schema.LABELS].metadata or {}
+            out = with_metadata(out, columns[2], metadata)
+        return out
+
     @property
     def gains(self) -> list[float]:
         return list(self._extra.get("gains", []))
@@ -222,29 +258,6 @@ class LocalSelection(Selected):
 
     def cut(self) -> Cut:
         return Cut.of({p.name: self.values[p.camel] for p in SELECTION if p.camel in self.values})
-
-    def reduced(self, frame: LocalFrame, columns: list[str], apart: bool = False) -> LocalFrame:
-        """Return id, selected features and labels of a canonical frame, under these names.
-
-        Labels where there is a column for them; each feature and label `apart` as a column of its
-        own."""
-        width, places, fill, _ = self.reading(self.slots(frame, schema.FEATURES), schema.FEATURES)
-        labels = frame.kinds.get(schema.LABELS)
-        features = [Kind("double")] * len(places) if apart else [CANONICAL[schema.FEATURES]]
-        kinds = [frame.kinds[schema.ID], *features]
-        label_kind = Kind("int")
-        if labels is not None and not (apart and labels.vector):
-            label_kind = labels
-        kinds += [label_kind] * (len(columns) - len(kinds))
-        work = partial(
-            _reduced,
-            columns=columns,
-            width=width,
-            places=places,
-            fill=fill,
-            apart=apart,
-        )
-        return frame.mapInArrow(work, dict(zip(columns, kinds, strict=True)))
 
     def _saved_data(self) -> SavedData:
         return SavedData(self._ranking, ranking_schema(self._ranking), {"selection": self._extra})

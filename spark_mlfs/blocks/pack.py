@@ -21,10 +21,11 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..frames.frame import Batches, LocalFrame, kinds_of, num_cores
+from ..frames.frame import Batches, Kind, LocalFrame, kinds_of, num_cores
 from ..frames.names import closest, picked
 from ..frames.schema import attribute_names, categories_of, fill_of, packed_from
 from ..frames.sessions import BATCH_BYTES, small_batches
+from ..frames.stages import LastStage, mapped, staged_rows
 from ..frames.unchanged import files_read
 from ..lazy import Column, DataFrame, F, Row
 from .arrays import ids_of
@@ -46,6 +47,7 @@ WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driv
 TRIES = 3  # of a job that is given up as `at_once` says
 GIVEN_UP = "cannot rollback"  # in Spark's words
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
+BLOCK_KINDS = {"number": Kind("bigint"), "block": Kind("binary"), "summary": Kind("binary")}
 CELLS = ("x", "y", "i", "w", "g")  # of features, labels, ids, weights, groups
 Columns = tuple[str | None, ...]  # of a frame, for each of these
 
@@ -362,6 +364,13 @@ def _pack_there(
     label_kind: str | None,
 ) -> Packed:
     """Return the rows of a frame of Spark's as persisted blocks."""
+    if staged_rows(frame) is not None:
+        return _pack_stages(
+            frame,
+            packer,
+            named,
+            label_kind,
+        )
     features, _, row_id, weight, groups = named
     assert features is not None
     kinds = kinds_of(frame)
@@ -386,8 +395,30 @@ def _pack_there(
         columns.append(F.col("w").cast("double").alias("w"))
     if groups is not None:
         columns.append(_group_keys(kinds[groups].integer).alias("g"))
-    blocks = rows.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
-    with small_batches(frame.sparkSession), worker_errors():
+    return _persisted(rows.select(*columns).mapInArrow(packer, BLOCK_SCHEMA), origin)
+
+
+def _pack_stages(
+    frame: DataFrame,
+    packer: Pack,
+    named: Columns,
+    label_kind: str | None,
+) -> Packed:
+    """Return rows that stages make as persisted blocks, in the pass that makes them."""
+    columns = _by_cell(named)
+    work = partial(_packed_batches, packer=packer, columns=columns, label_kind=label_kind)
+    blocks = mapped(frame, LastStage(work, [*columns.values()]), BLOCK_KINDS)
+    origin = None
+    if "i" in columns:
+        ids = F.col("i")
+        if not kinds_of(frame)[columns["i"]].integer:
+            ids = F.xxhash64("i")
+        origin = (picked(frame, {"i": columns["i"]}), "i", ids)
+    return _persisted(blocks, origin)
+
+
+def _persisted(blocks: DataFrame, origin: tuple[DataFrame, str, Column] | None) -> Packed:
+    with small_batches(blocks.sparkSession), worker_errors():
         persisted = persist(blocks)  # which may evaluate a small local table
         profile, jobs = collect_profile(blocks)
     return Packed(
@@ -397,6 +428,10 @@ def _pack_there(
         persisted=persisted,
         source=origin,
     )
+
+
+def _by_cell(named: Columns) -> dict[str, str]:
+    return {cell: name for cell, name in zip(CELLS, named, strict=True) if name is not None}
 
 
 def _pack_here(
@@ -409,10 +444,9 @@ def _pack_here(
     blocks: list[Block] = []
     waiting: list[Block] = []
     profile = Profile()
-    columns = {
-        cell: column for cell, column in zip(CELLS, named, strict=True) if column is not None
-    }
+    columns = _by_cell(named)
     work = partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)
+    frame = frame.select(*columns.values())
     for blocks_of_part, part in frame.map_parts(work):
         for block in blocks_of_part:
             waiting.append(block)
@@ -425,34 +459,49 @@ def _pack_here(
     return InMemoryDataset(profile, blocks=blocks or [Block.empty(0)], cores=num_cores())
 
 
+def _packed_batches(
+    batches: Batches,
+    packer: Pack,
+    columns: Mapping[str, str],
+    label_kind: str | None,
+) -> Batches:
+    """Yield the blocks of canonical rows, of the `columns` by the `CELLS` that they are."""
+    return packer(_cells(batch, packer, columns, label_kind) for batch in batches)
+
+
 def _blocks_here(
     batches: Batches,
     packer: Pack,
     columns: Mapping[str, str],
     label_kind: str | None,
 ) -> tuple[list[Block], Profile]:
-    """Return the rows of a part and their profile, as `Pack` makes them of a partition.
-
-    `columns` of the frame by the `CELLS` that they are."""
-
-    def cast(batch: pa.RecordBatch) -> pa.RecordBatch:
-        cells = {cell: batch.column(column) for cell, column in columns.items()}
-        if label_kind is not None:
-            entry = pa.float64() if "double" in label_kind else pa.int64()
-            cells["y"] = cells["y"].cast(pa.list_(entry))
-        if packer.named and not pa.types.is_integer(cells["i"].type):
-            cells["i"] = pa.array(ids_of(cells["i"].to_pylist(), batch.num_rows))
-        if packer.weighted:
-            cells["w"] = cells["w"].cast(pa.float64())
-        if packer.placed is not None:
-            cells["g"] = _keys_of_cells(cells["g"])
-        return pa.RecordBatch.from_pydict(cells)
-
+    """Return the rows of a part and their profile, as `Pack` makes them of a partition."""
     total = Profile()
     blocks: list[Block] = []
-    for block, total in packer.read(map(cast, batches)):  # noqa: B007
+    cells = (_cells(batch, packer, columns, label_kind) for batch in batches)
+    for block, total in packer.read(cells):  # noqa: B007
         blocks += [block] if block.n else []
     return blocks, total
+
+
+def _cells(
+    batch: pa.RecordBatch,
+    packer: Pack,
+    columns: Mapping[str, str],
+    label_kind: str | None,
+) -> pa.RecordBatch:
+    """Return a batch as packing takes it."""
+    cells = {cell: batch.column(column) for cell, column in columns.items()}
+    if label_kind is not None:
+        entry = pa.float64() if "double" in label_kind else pa.int64()
+        cells["y"] = cells["y"].cast(pa.list_(entry))
+    if packer.named and not pa.types.is_integer(cells["i"].type):
+        cells["i"] = pa.array(ids_of(cells["i"].to_pylist(), batch.num_rows))
+    if packer.weighted:
+        cells["w"] = cells["w"].cast(pa.float64())
+    if packer.placed is not None:
+        cells["g"] = _keys_of_cells(cells["g"])
+    return pa.RecordBatch.from_pydict(cells)
 
 
 def _placed(frame: DataFrame, groups: str) -> Placed:

@@ -393,8 +393,9 @@ class _Ending:
 
 @contextmanager
 def _notices_in_one_line(quiet: bool) -> Iterator[None]:
-    """Print DataNotice warnings as one line on standard error."""
+    """Print DataNotice warnings on standard error, a line each, once all else is printed."""
     usual = warnings.showwarning
+    notes: list[str] = []
 
     def show(
         message: Warning | str,
@@ -403,8 +404,7 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         **kwargs: Any,
     ) -> None:
         if issubclass(category, DataNotice):
-            if not quiet:  # above a bar, not behind it
-                tqdm.write("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr)
+            notes.append(" ".join(str(message).split()))
         else:
             usual(message, category, *args, **kwargs)
 
@@ -413,6 +413,8 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = usual
+        for note in [] if quiet else notes:  # above a bar, not behind it
+            tqdm.write(f"spark-mlfs: note: {note}", file=sys.stderr)
 
 
 def _user_error(error: BaseException) -> SparkMlfsError | None:

@@ -16,17 +16,17 @@ from ..errors import DataError, ParameterError
 from ..formats import READERS, counts_words, tabular
 from ..frames.frame import Kind, LocalFrame, kinds_of
 from ..frames.names import columns_of, quoted
-from ..frames.schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
+from ..frames.schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names
 from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F, SparkSession
 from ..markup import size
 from ..output.folder import MANIFEST, OutputTarget
 from ..output.parquet import write_rows
 from ..output.xc import write_xc
+from ..read.canonical import numbers_of
 from ..read.columns import number_of
 from ..read.fields import with_fields
 from ..read.layout import TEXT_IDS
-from ..read.local import numbers_of
 from ..read.tables import FILE_OPTIONS
 from .flags import COUNT, Flags, require
 from .terminal import print_forecast, print_result, some_of
@@ -42,7 +42,6 @@ Formats and options are those of `spark-mlfs select`. A table (parquet, delta, c
 be without labels: leave the option labels out. `spark-submit jobs/transform.py` takes the same
 arguments.
 """
-_SELECTED = "_selected"  # the column of the selected features, before it is named or taken apart
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -353,57 +352,19 @@ def _reduce(
 ) -> DataFrame:
     """Return id, selected features and labels of the canonical frame, as vectors or columns."""
     names = [str(name) for name in model.selectedFeatureNames]
-    label_names = attribute_names(frame, LABELS) if labelled else None
     tags = labelled and not kinds_of(frame)[LABELS].vector
     columns = [ID, FEATURES, *([LABELS] if labelled else [])]
     if form == "columns":
+        label_names = attribute_names(frame, LABELS) if labelled else None
         if labelled and not tags and label_names is None:
             raise ParameterError("the labels have no names to make columns of; give --as vector")
         columns = [ID, *names, *([LABELS] if tags else label_names or [])]
         _check_distinct(columns)
     apart = form == "columns"
-    if isinstance(frame, LocalFrame):
-        out = model.reduced(frame, columns, apart)
-    else:
-        reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
-        if apart:
-            out = _as_columns(
-                reduced,
-                columns,
-                len(names),
-                tags,
-                format,
-            )
-        else:
-            out = reduced.select(ID, F.col(_SELECTED).alias(FEATURES), *columns[2:])
-    if apart:
-        return out
-    if model.summary.get("named"):
-        out = with_names(out, FEATURES, names)
-    return with_names(out, LABELS, label_names) if label_names else out
-
-
-def _as_columns(
-    reduced: DataFrame,
-    columns: list[str],
-    features: int,
-    tags: bool,
-    format: str,
-) -> DataFrame:
-    from pyspark.ml.functions import vector_to_array
-
-    arrays = reduced.withColumn("_x", vector_to_array(F.col(_SELECTED)))
-    cells = [F.col(ID)] + [F.col("_x")[i] for i in range(features)]
-    if tags:
-        labels = F.col(LABELS)
-        if format == "csv":
-            labels = F.concat_ws(";", labels.cast("array<string>"))
-        cells.append(labels)
-    elif len(columns) > len(cells):
-        arrays = arrays.withColumn("_y", vector_to_array(F.col(LABELS)))
-        known = (F.col("_y")[j] for j in range(len(columns) - len(cells)))
-        cells += [F.when(~F.isnan(value), value.cast("int")) for value in known]
-    return arrays.select(*(cell.alias(name) for cell, name in zip(cells, columns, strict=True)))
+    out: DataFrame = model.reduced(frame, columns, apart)
+    if apart and tags and format == "csv":
+        out = out.withColumn(LABELS, F.concat_ws(";", F.col(LABELS).cast("array<string>")))
+    return out
 
 
 def _check_distinct(names: list[str]) -> None:

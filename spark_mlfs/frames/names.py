@@ -23,6 +23,7 @@ MOST_COMPARED = 20_000  # names, with one that is not among them
 PANDAS_INDEX = r"__index_level_\d+__|Unnamed: 0(\.\d+)*"
 OBJECTS = "_spark_mlfs_objects"  # the attribute of local frames: types of columns of objects
 INDEX = "_spark_mlfs_index"  # the attribute of frames that names columns which only count rows
+STAGED = "_spark_mlfs_staged"  # the attribute of frames whose rows `frames.stages` made
 
 
 class NumberedNames(Sequence[str]):
@@ -97,7 +98,11 @@ def column_named(name: str) -> Column:
 def picked(frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
     """Return the columns `names`, called as the keys are.
 
-    Those among them, too, that Spark takes for one."""
+    Those among them, too, that Spark takes for one. Of rows that stages made no other columns are
+    made."""
+    staged = vars(frame).get(STAGED)
+    if staged is not None:
+        frame = staged.narrowed(frame, [*names.values()])
     columns = frame.columns
     twins = _twins(columns)
     if any(name.lower() in twins for name in names.values()):
@@ -130,7 +135,10 @@ def set_apart(frame: DataFrame, names: Iterable[str]) -> DataFrame:
 def with_metadata(frame: Any, name: str, metadata: Mapping[str, Any]) -> Any:
     """Return a frame with the metadata of a column."""
     if not re.search(r"[.`*]", name) or not hasattr(frame, "toDF"):
-        return frame.withMetadata(name, metadata)
+        out = frame.withMetadata(name, metadata)
+        if STAGED in vars(frame):  # the rows are the same
+            setattr(out, STAGED, vars(frame)[STAGED])
+        return out
     # Spark reads the name as an expression
     columns = list(frame.columns)
     place = columns.index(name)

@@ -14,20 +14,15 @@ from numpy import ndarray
 
 from ..errors import DataError
 from ..lazy import Column, DataFrame, F, T
-from .frame import CANONICAL, Batches, LocalFrame
+from .frame import CANONICAL, Batches
+from .stages import LastStage, mapped
 
 
 def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataFrame:
     """Return the canonical frame of what `function` makes of the batches of another."""
-    if isinstance(frame, LocalFrame):
-        return frame.mapInArrow(function, CANONICAL)
-    from pyspark.ml.linalg import VectorUDT
-
-    fields = []
-    for name, kind in CANONICAL.items():
-        data_type = T.LongType() if kind.integer else VectorUDT()
-        fields.append(T.StructField(name, data_type, False))
-    return frame.mapInArrow(function, T.StructType(fields))
+    stage = LastStage(function, frame.columns)
+    rows: DataFrame = mapped(frame, stage, CANONICAL, never_null=[*CANONICAL])
+    return rows
 
 
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,8 +23,9 @@ import pyarrow.compute as pc
 from ..errors import DataError
 from ..frames.errors import notice, reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark, Part
-from ..frames.names import INDEX, quoted
+from ..frames.names import INDEX
 from ..frames.paths import FileSplit, files_of, machine_path, sizes_of, splits_of
+from ..frames.stages import Stage, mapped
 from ..kernels import xxhash
 from ..lazy import DataFrame, F, SparkSession
 from .cells import joined
@@ -37,6 +39,7 @@ from .typed import NUMBERS, Facts, arrow_type, facts_of, read_cells, summed
 TABLE = "_spark_mlfs_csv"  # the attribute of a frame that is of files of CSV
 HEAD_BYTES = 1 << 20
 HEAD_LINES = 200
+MOST_NAMED = 6  # columns in a notice
 _OF_PATHS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter")
 
 
@@ -79,7 +82,7 @@ class CsvFiles:
                     types = texts  # Arrow takes these for whole numbers
                 batch = self._batch(stream, records, types)
                 for column, cells in zip(facts, batch.columns, strict=True):
-                    column.add(facts_of(cells, self.dialect))
+                    column.add(facts_of(cells, self.dialect, "string" in column.classes))
         except DifferentHeader as error:
             usual = (self.dialect.separator or ",").join(self.header or ())
             refuse_headers([(usual, plain(self.files[0])), (str(error), stream.name)])
@@ -183,10 +186,34 @@ def narrowed(frame: Any, columns: Sequence[str] | None, texts: Sequence[str]) ->
     table = csv_of(frame)
     if table is None:
         return frame
+    _tell_missing(table, columns or ())
     table = table.as_texts(texts)
     if isinstance(frame, LocalFrame):
         return _Here.of(table).frame(table)
     return _There(frame.sparkSession, table.files, {}).frame(table, columns)
+
+
+def _tell_missing(table: CsvFiles, columns: Sequence[str]) -> None:
+    """Give notice of the words for missing values in some columns."""
+    words: Counter[str] = Counter()
+    counts: dict[str, int] = {}
+    for name in dict.fromkeys(columns):
+        of_column = {word: n for word, n in table.missing.get(name, {}).items() if word}
+        words.update(of_column)
+        if of_column:
+            counts[name] = sum(of_column.values())
+    if not counts:
+        return
+    others = f" and {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
+    largest = sorted(counts, key=lambda name: -counts[name])[:MOST_NAMED]
+    columns_shown = ", ".join(f"{name} {counts[name]:,}" for name in largest) + others
+    count = f"{words.total():,} cell{'s' * (words.total() > 1)}"
+    of_columns = f"{len(counts)} column{'s' * (len(counts) > 1)}"
+    signs = ", ".join(word for word, _ in words.most_common())
+    notice(
+        f"{plain(table.files[0])}: {count} of {of_columns} hold a word for a missing value "
+        f"({signs}): {columns_shown}"
+    )
 
 
 def open_csv(spark: SparkSession, paths: Sequence[str], options: Mapping[str, Any]) -> DataFrame:
@@ -391,15 +418,14 @@ class _There:
         return table.with_facts(summed(outcomes, len(table.names)))
 
     def frame(self, table: CsvFiles, columns: Sequence[str] | None = None) -> DataFrame:
-        known = table.kinds if table.folders else table.names
-        names = [name for name in known if columns is None or name in columns]
-        fields = ", ".join(f"{quoted(name)} {table.kinds[name].name}" for name in names)
         if not table.names:
-            frame = self.spark.createDataFrame([], "struct<>")
-        else:
-            task = _RowsThere(table, _hashes(table.files), tuple(names))
-            frame = self.lines(table).mapInArrow(task, fields)
-        return _of_files(frame, table)
+            return _of_files(self.spark.createDataFrame([], "struct<>"), table)
+        lines = self.lines(table)
+        stage = _RowsThere(table, _hashes(table.files), lines.columns)
+        kinds = {
+            name: kind for name, kind in table.kinds.items() if columns is None or name in columns
+        }
+        return _of_files(mapped(lines, stage, kinds), table)
 
 
 def _hashes(files: Sequence[str]) -> dict[int, str]:
@@ -440,12 +466,15 @@ class _SurveyThere(_LinesThere):
 
 
 @dataclass(frozen=True)
-class _RowsThere(_LinesThere):
-    columns: tuple[str, ...]
+class _RowsThere(_LinesThere, Stage):
+    line_columns: Sequence[str]
 
-    def __call__(self, batches: Batches) -> Batches:
+    def reads(self, columns: Sequence[str]) -> Sequence[str]:
+        return self.line_columns
+
+    def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
         for stream, blocks in self.streams(batches):
-            yield from self.table.batches(stream, blocks, self.columns)
+            yield from self.table.batches(stream, blocks, columns)
 
 
 def _key(piece: tuple[tuple[int | None, int, bool], bytes]) -> tuple[int | None, int, bool]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.frame import Batches, Kind, LocalFrame, Part
-from ..frames.names import OBJECTS, column_named
+from ..frames.names import OBJECTS, STAGED, column_named
 from ..lazy import Column, DataFrame
 
 ROLES = ("features", "labels", "id", "weight", "group", "text", "needed")
@@ -54,7 +54,7 @@ def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame
         columns.append(_below(path).alias(field))
     out = source.select(*columns)
     for name, value in vars(source).items():
-        if name.startswith("_spark_mlfs"):
+        if name.startswith("_spark_mlfs") and name != STAGED:  # rows have more columns now
             setattr(out, name, value)
     return out
 

@@ -26,12 +26,13 @@ import pyarrow.compute as pc
 from ..errors import DataError, ParameterError, as_text, option
 from ..frames.errors import notice, reading
 from ..frames.frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, kinds_of
-from ..frames.names import columns_of, quoted
+from ..frames.names import columns_of
 from ..frames.schema import attribute_names
+from ..frames.stages import LastStage, mapped
 from ..frames.tag_texts import parse_tag_text
 from ..kernels.categories import MAX_BINS, Categories
 from ..kernels.missing import REFUSED
-from ..lazy import DataFrame, F
+from ..lazy import DataFrame
 from ..params import Flag, Parameter
 from .csv_files import narrowed
 from .fields import with_fields
@@ -47,13 +48,12 @@ MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-", ".
 class ColumnOfCells:
     """Features or labels as one column of vectors, arrays or texts, or as several of numbers.
 
-    `form`: "vector"; "array" (of double; with `nulls` entries may be null); "asis" (labels that
-    are encoded later, of Spark's type `kind`)."""
+    `form`: "vector"; "array" (of double); "asis" (labels that are encoded later, of Spark's type
+    `kind`)."""
 
     columns: list[str]
     form: str
     names: Sequence[str] | None = None  # of the entries
-    nulls: bool = False
     grades: bool = False  # labels that are numbers other than 0 and 1
     several: bool = False
     kind: str = ""
@@ -105,6 +105,12 @@ class Layout:
     def hashed(self) -> list[str]:
         """Return the columns whose hash is the id of a row without one."""
         return [*self.x.columns, *self.y.columns]
+
+    @property
+    def used(self) -> list[str]:
+        """Return all columns that rows are made of."""
+        others = filter(None, (self.id, self.weight, self.group))
+        return list(dict.fromkeys([*self.hashed, *self.needed, *others]))
 
     def faults(self, nulls_only: bool) -> list[tuple[str, str]]:
         """Return (fault, message) of all that may be wrong with a row.
@@ -233,7 +239,7 @@ def _features(
         return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]))
     if len(columns) == 1 and first.element is not None and first.element.number:
         large_integers = columns if first.element.name == "bigint" else []
-        return ColumnOfCells(columns, "array", nulls=first.nulls, large_integers=large_integers)
+        return ColumnOfCells(columns, "array", large_integers=large_integers)
     for name in columns:
         kind = kinds[name]
         if isinstance(categories, Mapping) and "columns" in categories:
@@ -367,10 +373,10 @@ def _labels_of_one_column(
         if element.integer and not graded:
             return ColumnOfCells(columns, "asis", kind="array<bigint>")
         if element.fractional or graded:
-            return ColumnOfCells(columns, "array", nulls=kind.nulls, grades=graded)
+            return ColumnOfCells(columns, "array", grades=graded)
     if not kind.text:
         return None
-    text = _first_text(source, name)
+    text = _first_text(source, name, r"\S", fits=True)
     if text is None:
         raise DataError(
             f"{option('labels')}: column {name!r} holds no value in any row; check the path, the "
@@ -382,39 +388,32 @@ def _labels_of_one_column(
     return ColumnOfCells(columns, "asis", tags=_tags(name, p))
 
 
-def _first_text(source: DataFrame, name: str) -> str | None:
-    """Return the first text of a column that is not empty."""
-    if isinstance(source, LocalFrame):
-        for batch in source.select(name).batches():
-            for text in batch.column(0).drop_null().to_pylist():
-                if text.strip():
-                    return str(text)
-        return None
-    column = F.col(quoted(name))
+def _first_text(
+    source: DataFrame,
+    name: str,
+    pattern: str,
+    fits: bool,
+) -> str | None:
+    """Return the first text of a column that a pattern fits, or does not fit."""
+    task = partial(_first_cell, pattern=pattern, fits=fits)
+    rows = mapped(source, LastStage(task, [name]), {"text": Kind("string")})
     with reading():
-        row = source.where(F.trim(column) != "").select(column).head()
-    return None if row is None else str(row[0])
+        row = next(iter(rows.limit(1).collect()), None)
+    return None if row is None else str(row["text"])
+
+
+def _first_cell(batches: Batches, pattern: str, fits: bool) -> Batches:
+    for batch in batches:
+        cells = batch.column(0).cast(pa.string()).drop_null()
+        cells = cells.filter(pc.equal(pc.match_substring_regex(cells, pattern), fits))
+        if len(cells):
+            yield pa.RecordBatch.from_arrays([cells[:1]], ["text"])
+            return
 
 
 def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
     """Return the first text of a string column that is no number, for the message about it."""
-    if not kind.text:
-        return ""
-    text = None
-    if isinstance(source, LocalFrame):
-        for batch in source.select(name).batches():
-            cells = batch.column(0).to_pylist()
-            text = next(
-                (cell for cell in cells if cell is not None and not re.match(NUMBER, cell)), None
-            )
-            if text is not None:
-                break
-    else:
-        column = F.col(quoted(name))
-        bad = source.where(column.isNotNull() & ~column.rlike(NUMBER))
-        with reading():
-            row = bad.select(F.substring(column, 1, 41)).head()
-        text = None if row is None else row[0]
+    text = _first_text(source, name, NUMBER, fits=False) if kind.text else None
     if text is None:
         return ""
     if text in MISSING_WORDS:  # of a CSV, most often
@@ -589,18 +588,14 @@ def _values(source: DataFrame, names: list[str]) -> list[set[str | None]]:
 
     Of a column with more values than a category has, some are returned, enough to see that."""
     values: list[set[str | None]] = [set() for _ in names]
-    if isinstance(source, LocalFrame):
-        parts = source.select(*names).map_parts(lambda batches: list(_distinct(batches, names)))
-        rows = [row for part in parts for batch in part for row in batch.to_pylist()]
-    else:
-        places = [*map(str, range(len(names)))]
-        columns = [
-            F.col(quoted(name)).alias(place) for place, name in zip(places, names, strict=True)
-        ]
-        task = partial(_distinct, names=places)
-        distinct = source.select(*columns).mapInArrow(task, "place int, value string").distinct()
-        with reading():  # of more rows than these some column has too many values
-            rows = distinct.limit(len(names) * (MAX_BINS + 2)).collect()
+    task = partial(_distinct, names=names)
+    rows: Any = mapped(
+        source, LastStage(task, names), {"place": Kind("int"), "value": Kind("string")}
+    )
+    if not isinstance(source, LocalFrame):  # of more rows than these some column has too many
+        rows = rows.distinct().limit(len(names) * (MAX_BINS + 2))
+    with reading():
+        rows = rows.collect()
     for row in rows:
         values[row["place"]].add(row["value"])
     return values

@@ -7,6 +7,7 @@ estimator takes it from there."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,8 +19,9 @@ from numpy import ndarray
 from ..errors import DataError, ParameterError, option
 from ..frames import vectors
 from ..frames.errors import reading
-from ..frames.frame import Batches, LocalFrame
-from ..frames.schema import CATEGORIES, FEATURES, FILL, attribute_metadata
+from ..frames.frame import Batches, Kind, LocalFrame, kinds_of
+from ..frames.schema import CATEGORIES, FEATURES, FILL, ID, attribute_metadata
+from ..frames.stages import LastStage, Stage, mapped
 from ..frames.vectors import Vectors
 from ..kernels import missing as policies
 from ..kernels.categories import Categories
@@ -108,21 +110,30 @@ def impute(
         fill, lacking = _means(frame)
         fitted["fill"] = fill.tolist()
     if lacking:
-        schema = frame.kinds if isinstance(frame, LocalFrame) else frame.schema
-        frame = frame.mapInArrow(partial(_impute, fill=fill), schema)
+        frame = mapped(frame, _Impute(fill), kinds_of(frame), never_null=[ID])
     metadata = attribute_metadata(names) if names else {}
     if fitted:
         metadata[FILL] = fitted
     return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
 
-def _impute(batches: Batches, fill: ndarray | None) -> Batches:
-    for batch in batches:
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        features = vectors.from_arrow(batch[FEATURES])
-        fill_of_slots = np.zeros(features.size) if fill is None else fill
-        columns[FEATURES] = _filled(features, fill_of_slots).to_arrow()
-        yield pa.RecordBatch.from_pydict(columns)
+@dataclass(frozen=True)
+class _Impute(Stage):
+    """The `fill` of each feature, or 0, in place of missing values."""
+
+    fill: ndarray | None
+
+    def reads(self, columns: Sequence[str]) -> Sequence[str]:
+        return columns
+
+    def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
+        for batch in batches:
+            cells = {name: batch[name] for name in columns}
+            if FEATURES in cells:
+                features = vectors.from_arrow(cells[FEATURES])
+                fill = np.zeros(features.size) if self.fill is None else self.fill
+                cells[FEATURES] = _filled(features, fill).to_arrow()
+            yield pa.RecordBatch.from_pydict(cells)
 
 
 EXTENT = {
@@ -136,9 +147,8 @@ def _means(frame: DataFrame) -> tuple[ndarray, bool]:
     """Return the mean of the known values of every column, and whether any value is missing.
 
     The columns are those up to the last one with a value other than 0."""
-    features = frame.select(FEATURES)
     with reading():
-        extents = _by_slot(features, _extent, EXTENT)
+        extents = _by_slot(frame, _extent, EXTENT)
         slots = extents["slot"].to_numpy()
         width = int(slots.max(initial=-1)) + 1
         missing = np.zeros(width, np.int64)
@@ -147,7 +157,7 @@ def _means(frame: DataFrame) -> tuple[ndarray, bool]:
         missing[slots[in_columns]] = extents["missing"][in_columns]
         largest[slots[in_columns]] = extents["largest"][in_columns]
         scale = policies.scale_above(largest)
-        sums = _by_slot(features, partial(_fixed_point, scale=scale), {"high": "sum", "low": "sum"})
+        sums = _by_slot(frame, partial(_fixed_point, scale=scale), {"high": "sum", "low": "sum"})
     high, low = np.zeros((2, width), np.int64)
     high[sums["slot"]] = sums["high"]
     low[sums["slot"]] = sums["low"]
@@ -158,15 +168,17 @@ def _means(frame: DataFrame) -> tuple[ndarray, bool]:
 def missing_slots(frame: DataFrame) -> set[int]:
     """Return the slots of the features of which some value is missing."""
     with reading():
-        extents = _by_slot(frame.select(FEATURES), _extent, EXTENT)
+        extents = _by_slot(frame, _extent, EXTENT)
     return {*extents["slot"][(extents["missing"] > 0) & (extents["slot"] >= 0)]}
 
 
-def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return the numbers that tasks give slots, aggregated by slot as `columns` has it."""
-    types = {"max": "double", "sum": "long"}
-    schema = ", ".join(f"{name} {types[function]}" for name, function in columns.items())
-    numbers = features.mapInArrow(task, f"slot int, {schema}")
+def _by_slot(frame: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return the numbers that tasks give slots of the features, aggregated by slot as `columns` has
+    it."""
+    types = {"max": Kind("double"), "sum": Kind("bigint")}
+    kinds = {"slot": Kind("int")}
+    kinds |= {name: types[function] for name, function in columns.items()}
+    numbers = mapped(frame, LastStage(task, [FEATURES]), kinds)
     if isinstance(numbers, LocalFrame):
         rows = [batch.to_pandas() for batches in numbers.map_parts(list) for batch in batches]
         return pd.concat(rows).groupby("slot", as_index=False).agg(columns)

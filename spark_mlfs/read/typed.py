@@ -107,8 +107,10 @@ class Facts:
         return low in (0, 1) and high - low == self.count - 1
 
 
-def facts_of(column: pa.Array, dialect: Dialect) -> Facts:
-    """Return the facts of a column of texts, or of numbers that Arrow has read already."""
+def facts_of(column: pa.Array, dialect: Dialect, is_text: bool = False) -> Facts:
+    """Return the facts of a column of texts, or of numbers that Arrow has read already.
+
+    Of a column that `is_text` by other cells only the missing are counted."""
     facts = Facts(count=len(column))
     if not pa.types.is_string(column.type):
         if column.null_count:
@@ -122,7 +124,7 @@ def facts_of(column: pa.Array, dialect: Dialect) -> Facts:
         counts = column.filter(lacking).value_counts()
         facts.missing.update({row["values"]: row["counts"] for row in counts.to_pylist()})
         column = column.filter(pc.invert(lacking))
-    if not dialect.typed:
+    if is_text or not dialect.typed:
         facts.classes.add("string")
         return facts
     for name, pattern in _patterns(dialect).items():

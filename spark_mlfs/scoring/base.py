@@ -64,6 +64,7 @@ def columns_of_sql(stage: StageDescription) -> tuple[list[str], list[str]]:
     return [name.replace("``", "`") for name in columns], outputs
 
 
+SELECTED = "selected"  # the column of the selected features
 STATE = "_state"  # of an encoder among its Params: what is saved beside them
 TEXT_STAGE = "TextFeaturesModel"
 _OUR_SQL = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)

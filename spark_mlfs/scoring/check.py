@@ -21,8 +21,8 @@ from ..evaluate.at_k import AT, SumsAtK, best_of, stored
 from ..evaluate.metrics import Sums, added
 from ..frames.frame import LocalFrame
 from ..lazy import F
+from ..read.canonical import entries_of
 from ..read.encoded import PATH, SHOWN, ExampleRow, RowNames, largest_rows
-from ..read.local import entries_of
 from .base import SavedPipeline, label_encoding
 
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word

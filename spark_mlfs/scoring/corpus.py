@@ -49,8 +49,8 @@ from ..read.csv_files import csv_of, csv_rows
 from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
 from ..read.fields import with_columns_of_fields
 from ..read.lines import paths_of
-from ..read.local import hashes_of
 from ..read.partitions import with_partitions
+from ..read.row_hashes import hash_of_rows
 from ..read.tables import FILE_OPTIONS, READ_OPTIONS, how_files_are_read, open_table
 from .base import SavedPipeline
 
@@ -471,7 +471,7 @@ def _with_id(frame: Any) -> Any:
     if "id" in frame.columns:
         return frame
     if isinstance(frame, LocalFrame):
-        hashes = partial(hashes_of, kinds=frame.kinds)
+        hashes = partial(hash_of_rows, names=frame.columns, kinds=frame.kinds)
         return frame.withColumns({"id": (Kind("bigint"), hashes)})
     return frame.withColumn("id", F.xxhash64(*_hashable(frame)))
 

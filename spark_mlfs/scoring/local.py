@@ -60,17 +60,18 @@ from ..engine.base import one_thread
 from ..errors import ONE_WORKER, DataError, WorkerBudgetError, must_fit
 from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, num_cores
 from ..frames.paths import machine_path
-from ..frames.schema import CATEGORIES, ID, LABELS, attribute_names, with_names
+from ..frames.schema import CATEGORIES, ID, LABELS, attribute_names
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
 from ..pipeline import Progress, compute
+from ..read.canonical import cells_here, numbers_of
 from ..read.encoded import PASSAGE, REASON, encoded
 from ..read.layout import known_categories
-from ..read.local import cells_here, numbers_of
 from ..read.text_options import SAVED
 from ..read.texts import corpus_of
 from ..statistics.base import Budgets
 from .base import (
+    SELECTED,
     STATE,
     TEXT_STAGE,
     SavedPipeline,
@@ -430,7 +431,6 @@ def _stage_folders(uids: Sequence[str]) -> list[str]:
     return [f"{number:0{digits}d}_{uid}" for number, uid in enumerate(uids)]
 
 
-SELECTED = "selected"
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "ColumnGatherer": {"categories": {}},
     TEXT_STAGE: {p.camel: p.default for p in (*TEXT_COLUMNS, *SAVED)},
@@ -501,10 +501,6 @@ def fit_here(  # noqa: PLR0913
     started = time.perf_counter()
     slices = slices_of(parameters, {}, SELECTED)
     reduced: Any = selection.reduced(frame, [ID, SELECTED, LABELS])
-    if selection.summary.get("named"):
-        names = [str(name) for name in selection.selectedFeatureNames]
-        reduced = with_names(reduced, SELECTED, names)
-    reduced = reduced.withMetadata(LABELS, frame.schema[LABELS].metadata)
     rows: Any = pack(reduced, SELECTED, LABELS, ID)
     assert isinstance(rows, InMemoryDataset)
     rows.memory = memory

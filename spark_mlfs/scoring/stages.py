@@ -25,7 +25,7 @@ from ..errors import DataError, ParameterError, SparkMlfsError, camel, worker_er
 from ..frames.errors import reading
 from ..frames.frame import kinds_of
 from ..frames.names import column_named, picked, quoted
-from ..frames.schema import FEATURES, ID, LABELS, with_names
+from ..frames.schema import FEATURES, ID, LABELS, categories_of, with_categories, with_names
 from ..frames.sessions import small_batches
 from ..kernels.categories import Categories
 from ..ml.encoders import ENCODING
@@ -42,6 +42,7 @@ from ..read.layout import known_categories
 from ..read.texts import corpus_of
 from ..read.word_vectors import vector_cells
 from .base import (
+    SELECTED,
     STATE,
     TEXT_STAGE,
     SavedPipeline,
@@ -144,15 +145,17 @@ def fit_pipeline(
 
     It comes in a PipelineModel with the selection and the stages that make its features."""
     selector = selector.copy()
-    selector._set(outputCol="selected").setFeaturesCol(FEATURES)
+    selector._set(outputCol=SELECTED).setFeaturesCol(FEATURES)
     params = {camel(parameter): value for parameter, value in parameters.items()}
     estimator = CLASSIFYING[name]().setParams(**params)
-    estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
+    estimator.setFeaturesCol(SELECTED).setLabelsCol(LABELS).setIdCol(ID)
     corpus = corpus_of(frame)
     vectors = None
     if corpus is not None:
         frame, vectors = corpus.kept(list(map(str, selector.selectedFeatureNames)))
-    fitted = estimator.onProgress(progress).fit(selector.transform(frame))
+    reduced: DataFrame = selector.reduced(frame, [ID, SELECTED, LABELS])
+    reduced = with_categories(reduced, SELECTED, categories_of(frame, FEATURES))
+    fitted = estimator.onProgress(progress).fit(reduced)
     before, column = column_stages(
         source,
         format,

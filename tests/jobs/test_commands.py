@@ -55,6 +55,7 @@ def test_notices_are_lines_of_ours_and_other_warnings_are_left(made_up, capsys):
     def run(args):
         warnings.warn(DataNotice("2 rows are empty;\n they were left out"), stacklevel=1)
         warnings.warn("something else", stacklevel=1)
+        print("the work", file=sys.stderr)
         return terminal.OK
 
     made_up.run = run
@@ -64,7 +65,8 @@ def test_notices_are_lines_of_ours_and_other_warnings_are_left(made_up, capsys):
         others = []
         warnings.showwarning = lambda *args, **more: others.append(str(args[0]))
         assert cli.main(["count-words"]) == 0
-    assert capsys.readouterr().err == "spark-mlfs: note: 2 rows are empty; they were left out\n"
+    last = "spark-mlfs: note: 2 rows are empty; they were left out\n"
+    assert capsys.readouterr().err == "the work\n" + last
     assert others == ["something else"] and warnings.showwarning is usual
 
 

@@ -19,7 +19,7 @@ import pyarrow.csv
 import pytest
 from test_local import HERE, assert_same, rows_here
 
-from spark_mlfs.errors import DataError, ParameterError, worker_errors
+from spark_mlfs.errors import DataError, DataNotice, ParameterError, worker_errors
 from spark_mlfs.frames import paths
 from spark_mlfs.frames.frame import kinds_of
 from spark_mlfs.read import load
@@ -263,6 +263,19 @@ def test_a_large_file_with_line_ends_in_quotes(monkeypatch, tmp_path):
         file.write("1,2,3\n")
     said = opened(HERE, tmp_path / "p.csv")
     assert "p.csv: the row '1,2,3' has 3 cells; the header has 2" in said
+
+
+def test_words_for_missing_values_are_counted(tmp_path):
+    """Of the columns that are used; an empty cell is no word."""
+    (tmp_path / "words.csv").write_text("a,b,c,t\nNA,null,NA,x\n1,,NA,NA\nNA,2,,x;y\n")
+    how = {"labels": "t", "label_delimiter": ";", "missing": "zero"}
+    said = r"words.csv: 4 cells of 3 columns hold a word for a missing value \(NA, null\): a 2, b 1, t 1$"
+    with pytest.warns(DataNotice, match=said):
+        load(HERE, str(tmp_path / "words.csv"), "csv", features=["a", "b"], **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (tmp_path / "none.csv").write_text("a,b,t\n1,,x\n2,NA,\n")
+        load(HERE, str(tmp_path / "none.csv"), "csv", features=["a"], **how)
 
 
 def test_packed_files(tmp_path):

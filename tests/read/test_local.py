@@ -21,11 +21,12 @@ from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.frames import parquet, vectors
-from spark_mlfs.frames.frame import LocalSession, NeedsSpark
+from spark_mlfs.frames.frame import Kind, LocalSession, NeedsSpark
 from spark_mlfs.frames.memory import HELD
 from spark_mlfs.frames.parquet import SPARK_ROW
 from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_names, fill_of
 from spark_mlfs.read import load
+from spark_mlfs.read.row_hashes import hash_of_rows
 
 HERE = LocalSession()
 
@@ -422,3 +423,15 @@ def test_an_index_of_pandas_is_no_feature(tmp_path):
     assert attribute_names(found, FEATURES) == ["x"]
     found = load(HERE, str(tmp_path / "t.parquet"), "parquet", features=["row", "x"], **how)
     assert attribute_names(found, FEATURES) == ["row", "x"]
+
+
+@pytest.mark.parametrize("digits", [18, 19, 38])
+def test_hashes_of_decimals_are_those_of_spark(spark, digits):
+    """Long ones go by the bytes that Java's BigInteger has."""
+    numbers = [0, 1, -1, 127, 128, -128, -129, 255, 10 ** (digits - 1), -(10 ** (digits - 1)), None]
+    cells = [None if n is None else decimal.Decimal(n).scaleb(-2) for n in numbers]
+    kind = f"decimal({digits},2)"
+    frame = spark.createDataFrame([(cell,) for cell in cells], f"a {kind}")
+    there = [row[0] for row in frame.select(F.xxhash64("a")).collect()]
+    batch = pa.record_batch([pa.array(cells, pa.decimal128(digits, 2))], ["a"])
+    assert hash_of_rows(batch, ["a"], {"a": Kind(kind)}).to_pylist() == there

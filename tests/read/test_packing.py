@@ -27,9 +27,10 @@ from spark_mlfs.blocks.pack import Pack, merge_profiles, pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.frames import vectors
+from spark_mlfs.frames.names import picked
 from spark_mlfs.frames.schema import LABELS, packed_from, with_names
 from spark_mlfs.frames.sessions import FILE_WEIGHT, session_setting, small_batches
-from spark_mlfs.read import table
+from spark_mlfs.read import load, table
 
 # ---- batches and blocks, without Spark ----
 
@@ -465,12 +466,37 @@ def test_missing_values_of_every_form(spark, features, zero, kept):
         assert sorted(r.features.toArray().tolist() for r in found) == sorted(map(list, expected))
 
 
-def test_a_table_is_read_without_a_pass_of_python(spark, capsys):
-    source = spark.createDataFrame([row("p"), row("q")], LABELLED)
-    for features, labels in (("vec", "hot"), ("arr", "tags"), (["a"], ["y"])):
-        table(spark, source, features, labels, id="key").explain()
-    plans = capsys.readouterr().out
-    assert "Project" in plans and "InArrow" not in plans and "Python" not in plans
+def test_a_table_is_read_in_the_pass_that_packs(spark, capsys, tmp_path):
+    """One pass through Python from raw cells to blocks, of files of CSV, too."""
+    rows = [row("p"), row("q", SparseVector(4, {0: 1.0}), (0.0, 1.0), (0, 1), 2.0, 0, ())]
+    source = spark.createDataFrame(rows, LABELLED)
+    forms = [("vec", "hot"), ("arr", "tags"), (["a"], ["y"])]
+    frames = [table(spark, source, features, labels, id="key") for features, labels in forms]
+    (tmp_path / "t.csv").write_text("a,b,tags\n1,x,p;q\n,y,q\n")
+    options = {"features": ["a", "b"], "labels": "tags", "label_delimiter": ";", "missing": "mean"}
+    frames.append(load(spark, str(tmp_path / "t.csv"), "csv", **options))
+    for frame in frames:
+        packed = pack(frame)
+        packed.frame.explain()
+        packed.release()
+        assert capsys.readouterr().out.count("MapInArrow") == 1
+
+
+def test_the_labels_alone_need_no_features(spark, capsys):
+    source = spark.createDataFrame([(1.0, "p;q")], "a double, t string")
+    rows = packed_from(table(spark, source, ["a"], "t", label_delimiter=";"))
+    picked(rows, {"y": "labels"}).explain()
+    plan = capsys.readouterr().out
+    assert plan.count("MapInArrow") == 1 and "Project [t#" in plan
+
+
+def test_tags_are_compared_in_their_composed_form(spark):
+    """One label, however an accent is written, in lists of Spark's as in texts."""
+    rows = [(1.0, ["caf\u00e9"]), (2.0, ["cafe\u0301"]), (3.0, [])]
+    source = spark.createDataFrame(rows, "a double, t array<string>")
+    packed = pack(table(spark, source, ["a"], "t"))
+    assert packed.label_names == ["caf\u00e9"] and packed.profile.positive.tolist() == [2]
+    packed.release()
 
 
 # ---- labels that are named ----
