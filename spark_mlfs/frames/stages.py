@@ -79,11 +79,11 @@ def staged_rows(frame: Any) -> StagedRows | None:
 def _rows_here(
     frame: LocalFrame,
     stage: Stage,
-    made: Sequence[str],
+    produced: Sequence[str],
     number: int,
     columns: Sequence[str] | None,
 ) -> Batches:
-    columns = made if columns is None else columns
+    columns = produced if columns is None else columns
     rows = frame.select(*stage.reads(columns)).batches()
     return stage.batches(rows, columns, number)
 
@@ -103,15 +103,15 @@ class StagedRows:
 
     def frame(self, columns: Sequence[str]) -> DataFrame:
         """Return the rows with some columns alone, in the order of `kinds`."""
-        made = [name for name in self.kinds if name in columns]
+        produced = [name for name in self.kinds if name in columns]
         steps: list[tuple[Stage, Sequence[str]]] = []
-        read: Sequence[str] = made
+        read: Sequence[str] = produced
         for stage in reversed(self.stages):
             steps.insert(0, (stage, read))
             read = stage.reads(read)
         fields = [
             T.StructField(name, spark_type(self.kinds[name]), name not in self.never_null)
-            for name in made
+            for name in produced
         ]
         rows = picked(self.source, {name: name for name in read})
         frame = rows.mapInArrow(_Pass(steps), T.StructType(fields))

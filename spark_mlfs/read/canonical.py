@@ -67,7 +67,7 @@ class CanonicalRows(Stage):
 
     def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
         """Yield canonical rows, which messages name by their place in the `part`."""
-        alone = self._stands_alone(columns)
+        single = self._stands_alone(columns)
         before = 0
         for raw in batches:
             if not raw.num_rows:
@@ -77,7 +77,7 @@ class CanonicalRows(Stage):
             rows = _Rows(raw, self, part, positions)
             if self.layout.missing == "drop":
                 rows = rows.complete()
-            if not alone:
+            if not single:
                 rows.refuse()
             yield rows.canonical(columns)
 
