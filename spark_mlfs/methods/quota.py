@@ -143,8 +143,8 @@ class Quota(CountingMethod):
     title = "label quotas: the best features of each label, in proportion to its rows"
     source = "ours"
     when = (
-        "words or other sparse features, many labels, one pass: a tenth of the words keeps nearly "
-        "all that all of them say"
+        "words or other sparse features, many labels, one pass: every label keeps its best, so "
+        "that correlated labels do not take all"
     )
     by_places = True
     parameters = (
