@@ -135,7 +135,8 @@ def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
     table = arrow_table(data) if spark is not None and (local or not is_pandas) else None
     if table is not None:
         if local:
-            return frame_of(table)
+            frame: Any = frame_of(table)
+            return frame
         data = table.to_pandas()
     if not (is_pandas or table is not None) or not hasattr(data, "columns"):
         kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"

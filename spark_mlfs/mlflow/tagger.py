@@ -136,7 +136,7 @@ class Steps:
 
     def _texts(self, table: Any) -> pa.Array:
         """Return the texts of a table; `DataError` where it has none."""
-        (column,) = self.columns or ()
+        (column,) = self.columns or [""]
         if isinstance(table, pd.DataFrame):
             if column not in table.columns and table.shape[1] > 1:
                 raise DataError(f"the table lacks the column {column!r} of texts")

@@ -192,7 +192,7 @@ def _has_its_footer(file: pa.NativeFile, manifest: Mapping[str, Any]) -> bool:
     if "start" not in listed:
         return bool(_hash_of(file) == manifest["files"].get(SUMS))
     starts_inside = listed["start"] <= file.size()
-    return starts_inside and _hash_of(file, listed["start"]) == listed["footer"]
+    return bool(starts_inside and _hash_of(file, listed["start"]) == listed["footer"])
 
 
 def hashes_of_sums(folder: Path, rows: Iterable[tuple[str, int]]) -> dict[str, Any]:
