@@ -12,19 +12,22 @@ from pyspark.sql import functions as F
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, cross_val_score
 
 import spark_mlfs
-from spark_mlfs import DataError, ParameterError, compare, rank
+from spark_mlfs import DataError, ParameterError, compare, pipeline, rank
 from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.folds import fold_of
+from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataNotice
 from spark_mlfs.evaluate import split
 from spark_mlfs.evaluate.outcome import leakage_line
 from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.frames.frame import LocalSession
+from spark_mlfs.select.request import Cut
 from spark_mlfs.select.stability_rule import halves
 from spark_mlfs.sklearn import (
     ForwardSelector,
     MIMSelector,
     MLkNNClassifier,
+    MLNBExtractor,
     MultiLabelSelector,
     MultiLabelStratifiedKFold,
     MultiLabelStratifiedShuffleSplit,
@@ -272,6 +275,22 @@ def test_spark_has_the_folds_of_this_process(spark, tmp_path: Path) -> None:
     names = [f"p{g}" for g in group]
     expected = rank(X, Y, "forward", 6, row_groups=names, row_ids=np.arange(600))
     assert model.ranking["score"].tolist() == expected["score"].tolist()
+    rows, _ = pack_arrays(X, Y, ids=np.arange(600), groups=names)
+    cut = Cut.of({"selection_mode": "stability", "num_top_features": 2})
+    request = pipeline.Request.of("ridge", {}, cut=cut)
+    (halves_here,) = pipeline.rank(rows, [request])
+    with pack(frame, row_id="id", groups="group") as packed:
+        (by_jobs,) = pipeline.rank(packed, [request], small_bytes=0)
+    assert by_jobs.distributed
+    frequency = halves_here.ranking["frequency"].tolist()
+    assert by_jobs.ranking["frequency"].tolist() == frequency
+    selector = spark_mlfs.RidgeSelector(
+        selectionMode="stability", numTopFeatures=2, groupCol="group", idCol="id"
+    )
+    assert selector.fit(frame).ranking["frequency"].tolist() == frequency
+    extractor = spark_mlfs.MLNBExtractor(generations=1, groupCol="group", idCol="id")
+    by_groups = MLNBExtractor(generations=1).fit(X, Y, groups=names).state_
+    assert extractor.fit(frame).state["loss"].tolist() == by_groups["loss"].tolist()
     here = compare(LocalSession(), plan_of(path, group="patient"))
     there = compare(spark, plan_of(path, group="patient"))
     metrics = ["microF1", "averagePrecision"]
