@@ -15,6 +15,7 @@ from numpy import ndarray
 from ..blocks.profile import Profile
 from ..errors import DataNotice
 from ..methods.base import Scores
+from ..read.stop_words import FIRST, stop_words_first
 from ..statistics.stretched import Far, Stretched
 from .request import Request
 from .rules import Evidence
@@ -39,7 +40,7 @@ def notices_of(
         texts.append(evidence.remark(names))
     else:
         texts.append(_scores_of_zero(request, scores, profile, ranking, kept))
-    texts += scores.remarks
+    texts += [*scores.remarks, _stop_words(profile, kept, names)]
     notices = [DataNotice(text) for text in texts if text]
     limit = request.parameters.get("max_iter")
     if scores.converged is False and limit is not None:  # what is trained for a time has none
@@ -47,6 +48,20 @@ def notices_of(
     if scores.details.get("factorisation_converged") is False:
         notices.append(stopped_early("the factorisation of the labels", "give factorizer='svd'"))
     return notices
+
+
+def _stop_words(profile: Profile, kept: pd.DataFrame, names: Sequence[str]) -> str | None:
+    """Return the notice of words that any text has among the best features; None where few are."""
+    first = stop_words_first(kept["index"].to_numpy(), names, profile.stored)
+    if first is None:
+        return None
+    language, words = first
+    count = min(len(kept), FIRST)
+    listed = ", ".join(map(repr, words[:SHOWN]))
+    return (
+        f"{len(words)} of the best {count} features are stop words ({listed}, …), which any text "
+        f"in {language.capitalize()} has: give stop_words={language!r} where the words are counted"
+    )
 
 
 @cache
