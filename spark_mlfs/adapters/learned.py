@@ -89,6 +89,8 @@ def warn_of_early_stop(fit: Fit[Any], state: State, stacklevel: int) -> None:
     """Warn where the solver of a fit stopped early, as if `stacklevel` calls up."""
     if not np.all(state.get("converged", True)):
         remedy = f"raise max_iter = {fit.parameters['max_iter']}"
+        if fit.parameters.get("scaling") == state.get("norm") == "none":
+            remedy = f"give scaling='standard' or norm='l2', or {remedy}"
         warnings.warn(stopped_early(fit.learner.name, remedy), stacklevel=stacklevel + 1)
 
 

@@ -191,7 +191,9 @@ class FeatureCells:
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
-    """Return an Arrow array of lists of a (rows, w) array, or of a pair (values, lengths)."""
+    """Return an Arrow array of lists of a (rows, w) array, or of a pair (values, lengths).
+
+    The values of a pair may be an Arrow array."""
     if isinstance(values, tuple):
         flat, lengths = values  # of texts a list
     else:
@@ -199,7 +201,8 @@ def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray
         lengths = np.full(len(values), values.shape[1])
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
+    entries = flat if isinstance(flat, pa.Array) else pa.array(flat)
+    return pa.ListArray.from_arrays(pa.array(offsets), entries)
 
 
 class RowTask:

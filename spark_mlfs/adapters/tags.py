@@ -17,6 +17,7 @@ from ..errors import ParameterError, setting
 from ..kernels.matrix import Matrix
 from ..media.base import passages_of
 from ..read.word_vectors import TextReader
+from .contributions import WHY, Contributions
 
 BEST = "best_passages"  # the column that tells them
 
@@ -52,22 +53,28 @@ class PassageReader:
     read: Callable[..., Matrix]
     words: int
 
-    @staticmethod
-    def of(read: Any, words: int) -> PassageReader:
-        """What reads passages as `read` does texts; `ParameterError` where it reads none."""
-        if not isinstance(read, TextReader):
-            raise ParameterError(
-                f"{setting('explain')} tells the passages of texts whose words a pipeline counts, "
-                "and this one reads no texts: leave it out"
-            )
-        return PassageReader(read, words)
-
     def __call__(self, texts: pa.Array, *context: Any) -> RowsAndPassages:
         parts = [passages_of(text or "", self.words, self.words // 2) for text in texts.to_pylist()]
         flat = [passage for passages in parts for passage in passages]
         owners = np.repeat(np.arange(len(parts)), [len(passages) for passages in parts])
         passages = self.read(pa.array(flat, pa.string()))
         return RowsAndPassages(self.read(texts, *context), passages, flat, owners)
+
+
+def explaining(read: Any, words: int, classifier: Any) -> tuple[Any, Contributions | None]:
+    """Return what reads rows as `read` does, of texts their passages of so many `words`, too, and
+    what tells the terms of a linear classifier's scores; `ParameterError` for neither."""
+    is_linear = classifier.predictor().is_linear
+    why = Contributions(classifier.featureNames) if is_linear else None
+    if isinstance(read, TextReader):
+        return PassageReader(read, words), why
+    if why is None:
+        raise ParameterError(
+            f"{setting('explain')} tells the passages of texts whose words a pipeline counts, and "
+            "the features behind the scores of a linear classifier (br-svm, logistic), and this "
+            "one has neither: leave it out"
+        )
+    return read, why
 
 
 # columns of a frame by name, as `map_rows` takes them
@@ -136,14 +143,22 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
 
 
 def predicted_columns(
-    predictor: Predictor, columns: ColumnsOf, x: Matrix | RowsAndPassages
+    predictor: Predictor,
+    columns: ColumnsOf,
+    x: Matrix | RowsAndPassages,
+    why: Contributions | None = None,
 ) -> Columns:
-    """What `columns` makes of a predictor's labels and scores of rows, as `map_rows` calls it."""
-    if not isinstance(x, RowsAndPassages):
-        return columns(*predictor.predict(x))
-    out = columns(*predictor.predict(x.x))
-    labels, counts = out["__labels__"]
-    return {**out, BEST: x.best(labels, counts, predictor.predict(x.of_passages)[1])}
+    """What `columns` makes of a predictor's labels and scores of rows, as `map_rows` calls it.
+
+    And what explains them: the best passages of texts, and the terms that `why` tells."""
+    of_rows = x.x if isinstance(x, RowsAndPassages) else x
+    out = columns(*predictor.predict(of_rows))
+    if isinstance(x, RowsAndPassages):
+        scores = predictor.predict(x.of_passages)[1]
+        out = {**out, BEST: x.best(*out["__labels__"], scores)}
+    if why is not None:
+        out = {**out, WHY: why.of(predictor, of_rows, *out["__labels__"])}
+    return out
 
 
 def label_vectors(

@@ -12,6 +12,7 @@ CLASSIFIERS: Registry[Classifier] = Registry(
         "mlknn": "knn.MLkNN",
         "brknn": "knn.BRkNN",
         "br-svm": "svm.BRSVM",
+        "logistic": "svm.Logistic",
         "cc": "svm.ClassifierChain",
     },
 )

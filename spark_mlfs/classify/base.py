@@ -18,7 +18,8 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.matrix import Matrix
-from ..kernels.scaling import Scaling
+from ..kernels.scaling import Scaling, unit_rows
+from ..kernels.terms import LargestTerms
 from ..params import Choice, Parameter, Values
 from ..registry import Entry
 
@@ -48,6 +49,14 @@ class Classifier(Entry):
     def predictor(self, state: State) -> Predictor:
         raise NotImplementedError
 
+    def coefficients(self, state: State, d: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return weights (q, d) of the features, and a constant (q,) of each label, which together
+        are its decision value; None of a classifier that is not linear.
+
+        Of one that brings rows to length 1 they are those of the scaled row, divided by its length
+        afterwards."""
+        return None
+
 
 class Predictor:
     """`predict(x)` of raw features x (rows, d), dense or CSR: (labels (rows, q) uint8, scores
@@ -68,9 +77,26 @@ class Predictor:
 
     def scaled(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
         """Return rows scaled as the training rows are, of their `columns` (None: all)."""
-        return Scaling(self.state["offset"], self.state["scale"]).apply(x, columns)
+        x = Scaling(self.state["offset"], self.state["scale"]).apply(x, columns)
+        return unit_rows(x) if self.state.get("norm") == "l2" else x
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    @property
+    def is_linear(self) -> bool:
+        """Return whether a score is a constant and a sum of terms, one a feature."""
+        return False
+
+    def terms(
+        self,
+        x: Matrix,
+        rows: np.ndarray,
+        labels: np.ndarray,
+        k: int,
+    ) -> tuple[LargestTerms, np.ndarray]:
+        """Return the k largest terms of the decision values of pairs of a row of raw x and a label,
+        and the constant (pairs,) of each; of a linear predictor."""
         raise NotImplementedError
 
     def parts(self, x: Matrix, q: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:

@@ -47,8 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.tags()
     flags.switch("--all-scores", "also write every label's score, as the array rawPrediction")
     passages = (
-        "also write best_passages: for each tag the passage of N words that alone scores "
-        "highest for it"
+        "also write why: for each tag of a text best_passages, the passage of N words that alone "
+        "scores highest for it, and of a linear classifier contributions, the features that add "
+        "the most to its score"
     )
     flags.value("--explain", "N", passages, type=COUNT)
     flags.value(

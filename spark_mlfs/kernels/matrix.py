@@ -35,6 +35,15 @@ def bytes_as_floats(x: Matrix) -> int:
     return int(12 * x.nnz if sp.issparse(x) else 8 * x.size)
 
 
+def decisions(x: Matrix, weights: ndarray) -> ndarray:
+    """Return x w' of the rows x (n, v) and `weights` (q, v), each row's to the bit.
+
+    BLAS rounds a row by its place among the others."""
+    if sp.issparse(x):
+        return np.asarray(x @ weights.T)
+    return np.einsum("ij,kj->ik", np.ascontiguousarray(x), np.ascontiguousarray(weights))
+
+
 def sums_between(values: ndarray, edges: ndarray) -> ndarray:
     """Return sums of the values from edge to edge (k + 1,), the first 0, the last behind all.
 

@@ -7,7 +7,9 @@
     "none"       0 and 1
 
 A column without spread has scale 1. Sparse rows are divided, never moved: they stay sparse, and no
-distance between rows changes."""
+distance between rows changes.
+
+Rows may be brought to length 1 afterwards (`unit_rows`)."""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ from numpy import ndarray
 from .matrix import Matrix, dense
 
 SCALINGS = ("standard", "minmax", "none")
+MODERATE = (1e-140, 1e140)  # lengths whose squares stay in double precision
 
 
 @dataclass(frozen=True)
@@ -96,3 +99,35 @@ def _divisor(spread: ndarray, varies: ndarray | bool = True) -> ndarray:
 
     Of equal values a deviation may hold what rounding leaves."""
     return np.where((spread > 0) & varies, spread, 1.0)
+
+
+def unit_rows(x: Matrix) -> Matrix:
+    """Divide the rows of float64 x (n, v) by their lengths, in place; rows of zeros stay.
+
+    A row's length does not depend on the rows beside it."""
+    lengths = _lengths(x)
+    far = ~((lengths > MODERATE[0]) & (lengths < MODERATE[1]))
+    if far.any() and x.shape[1]:
+        largest = dense(abs(x).max(axis=1)).ravel()
+        _divide_rows(x, np.where(far & (largest > 0), largest, 1.0))
+        lengths = _lengths(x)
+    _divide_rows(x, np.where(lengths > 0, lengths, 1.0))
+    return x
+
+
+def _lengths(x: Matrix) -> ndarray:
+    with np.errstate(over="ignore", under="ignore"):
+        if sp.issparse(x):
+            return np.sqrt(np.bincount(_row_of_entry(x), x.data * x.data, x.shape[0]))
+        return np.sqrt(np.einsum("ij,ij->i", x, x))
+
+
+def _divide_rows(x: Matrix, divisors: ndarray) -> None:
+    if sp.issparse(x):
+        x.data /= divisors[_row_of_entry(x)]
+    else:
+        x /= divisors[:, None]
+
+
+def _row_of_entry(x: sp.csr_matrix) -> ndarray:
+    return np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))

@@ -18,6 +18,7 @@ from .. import pipeline
 from ..adapters import tags as tagging
 from ..adapters.classes import EstimatorClasses, Fit
 from ..adapters.columns import FEATURES, GROUP, LABELS, ROW_ID
+from ..adapters.contributions import OF_ROW, WHY, Contributions, contributions_of
 from ..adapters.learned import check_makes_folds, slices_of
 from ..blocks.codec import State
 from ..blocks.profile import Profile
@@ -190,10 +191,11 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         columns: tagging.ColumnsOf,
         outputs: dict[str, str],
         cells: FeatureSource | None = None,
+        why: Contributions | None = None,
     ) -> DataFrame:
         """Add what `columns` makes of the predictions of the rows.
 
-        `cells` reads their features, where it is not None."""
+        `cells` reads their features, where it is not None; `why` tells the terms of the scores."""
         predictor = self.predictor()
         joins = cells is None and self.joins_blocks
         if cells is None:
@@ -218,7 +220,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
                 outputs,
                 most_rows,
             )
-        function = partial(tagging.predicted_columns, predictor, columns)
+        function = partial(tagging.predicted_columns, predictor, columns, why=why)
         return map_rows(
             dataset,
             cells,
@@ -255,14 +257,20 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         all_scores: bool = False,
         names: tuple[str, str] | None = None,
         cells: FeatureSource | None = None,
+        explain: int | None = None,
     ) -> DataFrame:
         """Add ``tags`` (array<string>) and their ``scores`` (array<double>), best first.
 
         The predicted labels, or the `top_n` best scores, or the labels that score at least
         `threshold`. `all_scores` adds rawPredictionCol as array<double>. `names` of the two
         columns; without, a frame that has ``tags`` or ``scores`` of its own gets ``predicted_tags``
-        and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol."""
+        and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol.
+        `explain` adds ``contributions``: for each tag of a linear classifier so many features of
+        the largest terms of its score, with what the others and the constant add to it."""
         tagging.check_choice(top_n, threshold, len(self.labelNames))
+        why = None
+        if explain is not None:
+            why = contributions_of(self.predictor(), self.featureNames, explain)
         raw = self.getRawPredictionCol()
         tagged, scored = names or tagging.output_names(dataset.columns)
         outputs = {"__labels__": "array<int>", scored: "array<double>"}
@@ -270,6 +278,8 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             outputs[raw] = "array<double>"
         if cells is not None and isinstance(cells.read, tagging.PassageReader):
             outputs[tagging.BEST] = "array<string>"
+        if why is not None:
+            outputs[WHY] = OF_ROW
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
         columns = partial(
@@ -280,7 +290,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             scored,
         )
         out = beside_twins(
-            dataset, self, lambda rows: self.predicted(rows, columns, outputs, cells)
+            dataset, self, lambda rows: self.predicted(rows, columns, outputs, cells, why)
         )
         label_names = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(label_names, label + 1))

@@ -13,6 +13,7 @@ from pyspark.ml.param import Params
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ..adapters.contributions import ARROW, OF_ROW
 from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
@@ -58,9 +59,9 @@ def map_rows(
 
     `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key
     of `outputs` what `lists_of` takes. `outputs` maps a new column's name to ``"vector"`` (dense),
-    ``array<double>``, ``array<int>`` or ``array<string>``. The function and what it closes over
-    travel to the workers: keep it within some tens of MB. `rows`: the most it takes at once. Raises
-    `ParameterError` for a column that exists."""
+    ``array<double>``, ``array<int>``, ``array<string>`` or what contributions have. The function
+    and what it closes over travel to the workers: keep it within some tens of MB. `rows`: the most
+    it takes at once. Raises `ParameterError` for a column that exists."""
     refuse_existing(dataset, outputs)
     types = [
         "array<double>" if type_name == "vector" else type_name for type_name in outputs.values()
@@ -83,7 +84,7 @@ def map_rows(
     return with_results.drop(temporary, input_column)
 
 
-_ENTRIES = {"array<int>": pa.int32(), "array<string>": pa.string()}
+_ENTRIES = {"array<int>": pa.int32(), "array<string>": pa.string(), OF_ROW: ARROW.value_type}
 
 
 def beside_twins(

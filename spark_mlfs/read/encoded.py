@@ -238,8 +238,8 @@ class Gallery:
     def of_tags(self, tags: Sequence[str], *names: str) -> ShownItems:
         """Return for each label the files that have it with the highest and the lowest scores.
 
-        `names` are columns of scored rows: their paths, labels and scores, of texts their best
-        passages, too."""
+        `names` are columns of scored rows: their paths, labels and scores, and what is told of
+        each label, as its best passage or the largest terms of its score."""
         series = partial(_of_tags, tags=list(tags), columns=list(names))
         return self._of(self.usable.select(*names), series, len(tags))
 
@@ -302,16 +302,35 @@ def _of_features(batch: pa.RecordBatch, picks: list[int]) -> Series:
 
 
 def _of_tags(batch: pa.RecordBatch, tags: list[str], columns: list[str]) -> Series:
-    path, labels, scores, *passages = [batch[name] for name in columns]
+    path, labels, scores, *reasons = [batch[name] for name in columns]
     names = np.array(labels.flatten().to_pylist(), object)
     values = scores.flatten().to_numpy(zero_copy_only=False)
     paths = path.cast(pa.string()).take(pc.list_parent_indices(labels)).to_pylist()
-    texts = None
-    if passages:
-        texts = [text[:PASSAGE] for text in passages[0].flatten().to_pylist()]
-    rows = RowNames(paths, texts)
+    rows = RowNames(paths, _Reasons([cells.flatten() for cells in reasons]))
     for item, tag in enumerate(tags):
         yield item, rows, values, names == tag
+
+
+@dataclass(frozen=True)
+class _Reasons(Sequence[str]):
+    """What is told of each tag of some rows, of arrays of passages and of terms, as texts."""
+
+    arrays: list[pa.Array]
+
+    def __len__(self) -> int:
+        return len(self.arrays[0]) if self.arrays else 0
+
+    def __getitem__(self, place: Any) -> Any:
+        texts = []
+        for array in self.arrays:
+            reason = array[place].as_py()
+            texts.append(reason[:PASSAGE] if isinstance(reason, str) else terms_text(reason))
+        return " · ".join(texts)
+
+
+def terms_text(terms: Sequence[Any]) -> str:
+    """Return the terms of a tag's score as a text: "oil +0.52, (constant) -0.9"."""
+    return ", ".join(f"{term['feature']} {term['contribution']:+.3g}" for term in terms)
 
 
 def _ends(

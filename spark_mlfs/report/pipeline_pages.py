@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 
+from ..adapters.contributions import WHY
 from ..adapters.tags import BEST, output_names
 from ..evaluate.metrics import TITLES
 from ..markup import number, render
-from ..read.encoded import SHOWN, Gallery, Shown
+from ..read.encoded import SHOWN, Gallery, Shown, terms_text
 from ..scoring.check import SIDES, Measured
 from .figures import Plot, bars, lines
 
@@ -122,8 +123,10 @@ def scoring_page(
     files: Sequence[Any] = []
     if gallery is not None:
         tags_and_scores = output_names([]) if "tags" in columns else output_names(["tags"])
-        passages = [BEST] if BEST in columns else []
-        files = gallery.of_tags(commonest, columns[0], *tags_and_scores, *passages)
+        reasons = [name for name in (BEST, WHY) if name in columns]
+        files = gallery.of_tags(commonest, columns[0], *tags_and_scores, *reasons)
+    if WHY in columns:
+        shown = shown.assign(**{WHY: [_terms(tags) for tags in shown[WHY]]})
     return render(
         "scoring.html.j2",
         manifest=manifest,
@@ -144,6 +147,11 @@ def _histogram(scores: Mapping[str, int]) -> Plot | None:
     values = [float(score) for score in scores]
     counts, edges = np.histogram(values, BARS, weights=list(scores.values()))
     return bars("labels given", "score", edges.tolist(), counts.tolist())
+
+
+def _terms(tags: Any) -> str:
+    """Return the terms of a row's tags as a text."""
+    return "; ".join(terms_text(terms) for terms in tags) if tags is not None else ""
 
 
 def _cell(value: Any) -> str:

@@ -327,8 +327,9 @@ class SavedPipeline:
 
         Where a kept column has one of these names, they are called ``predicted_tags`` and
         ``predicted_scores``. Messages call a row by the first kept column, if it is `named`.
-        `explain` adds ``best_passages``: for each tag the passage of so many words that alone
-        scores highest for it."""
+        `explain` adds for each tag of a text ``best_passages``, the passage of so many words that
+        alone scores highest for it, and of a linear classifier ``contributions``, the features of
+        the largest terms of its score."""
         raise NotImplementedError
 
     def check(

@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import read
+from ..adapters.contributions import WHY
 from ..adapters.saved import stamp
 from ..adapters.tags import BEST, RAW, output_names
 from ..engine.base import side_by_side
@@ -240,7 +241,7 @@ class Scoring:
     where a kept column has one of these names). `id` (default ``id`` where the table has it, else
     the hash of the row) and the columns of `keep` come along. An interrupted run of the same model,
     data, options and output goes on where it stopped. `append` adds the inputs that the output does
-    not hold yet, `explain` ``best_passages`` of so many words (`SavedPipeline.tagged`).
+    not hold yet, `explain` what is told of each tag (`SavedPipeline.tagged`).
     `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a
     part of one file is one task."""
 
@@ -435,7 +436,9 @@ class Scoring:
         inputs = inputs.with_fields(self.scorer.columns_read())
         default_id = PATH if self.format == "files" else None
         columns = _kept_columns(inputs.shown, self.id or default_id, self.keep)
-        _check_output_names(columns, self.scorer.encoder is not None)
+        reasons = [REASON] if self.scorer.encoder is not None else []
+        why = [WHY] if self.explain is not None else []
+        _check_output_names(columns, [*reasons, *why])
         path = self.path if isinstance(self.path, str) else str(self.path or self.format)
         self.scorer.check(inputs.shown, path, columns, **self._tag_settings)
         first = 1 + max([-1, *before, *journal.parts, *planned])
@@ -554,11 +557,11 @@ def _kept_columns(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list
 OUTPUT_NAMES = ("predicted_tags", "predicted_scores", RAW.lower(), BEST, PART)
 
 
-def _check_output_names(columns: Sequence[str], encodes: bool) -> None:
+def _check_output_names(columns: Sequence[str], further: Sequence[str]) -> None:
     """Raise `ParameterError` for a kept column whose name the output has already.
 
-    `encodes`: the output has reasons of files, too."""
-    reserved = (*OUTPUT_NAMES, REASON) if encodes else OUTPUT_NAMES
+    Beside the usual names these are `further` ones."""
+    reserved = (*OUTPUT_NAMES, *further)
     known: dict[str, str] = {}
     for name in columns:
         key = name.lower()

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from ..adapters.classes import Fit
 from ..adapters.columns import TEXT_COLUMNS
+from ..adapters.contributions import ARROW, OF_ROW, OF_TAG, WHY
 from ..adapters.learned import (
     CLASSIFIER,
     LocalClassifier,
@@ -46,6 +47,7 @@ from ..adapters.tags import (
     RAW,
     PassageReader,
     check_choice,
+    explaining,
     label_lists,
     label_vectors,
     output_names,
@@ -84,6 +86,7 @@ from .base import (
 )
 
 LISTS = pa.list_(pa.float64())
+EXPLAINING = {BEST: pa.list_(pa.string()), WHY: ARROW}  # columns that tell why
 
 
 @dataclass
@@ -142,23 +145,28 @@ class LocalScorer(SavedPipeline):
         check_choice(top_n, threshold, len(names))
         frame = self._encoded(frame, keep)
         column, reader = self._features(frame)
+        why = None
+        explaining_columns: dict[str, Kind] = {}
+        texts = Kind("array<string>", Kind("string"))
         if explain is not None:
-            reader = PassageReader.of(reader, explain)
+            reader, why = explaining(reader, explain, self.classifier)
+            if isinstance(reader, PassageReader):
+                explaining_columns[BEST] = texts
+            if why is not None:
+                explaining_columns[WHY] = Kind(OF_ROW, Kind(OF_TAG))
         tags, scores = output_names(keep)
         score_columns = [scores, RAW] if settings.get("all_scores") else [scores]
-        passage_columns = [] if explain is None else [BEST]
-        texts = Kind("array<string>", Kind("string"))
         kinds = {name: frame.kinds[name] for name in keep}
         kinds[tags] = texts
         kinds |= dict.fromkeys(score_columns, Kind("array<double>", Kind("double")))
         encodes = self.encoder is not None
         if encodes:
             kinds[REASON] = Kind("string")
-        kinds |= dict.fromkeys(passage_columns, texts)
+        kinds |= explaining_columns
         lists = {
             "__labels__": pa.list_(pa.int32()),
             **dict.fromkeys(score_columns, LISTS),
-            **dict.fromkeys(passage_columns, pa.list_(pa.string())),
+            **{name: EXPLAINING[name] for name in explaining_columns},
         }
         choice = partial(
             label_lists,
@@ -167,7 +175,7 @@ class LocalScorer(SavedPipeline):
             RAW,
             scores,
         )
-        function = partial(predicted_columns, self.classifier.predictor(), choice)
+        function = partial(predicted_columns, self.classifier.predictor(), choice, why=why)
         id = keep[0] if keep and named else None
         predicted = partial(
             _predicted,

@@ -19,8 +19,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from ..adapters.contributions import WHY
 from ..adapters.saved import AGAIN, AbsentError
-from ..adapters.tags import BEST, RAW, PassageReader, label_vectors, output_names
+from ..adapters.tags import BEST, RAW, PassageReader, explaining, label_vectors, output_names
 from ..errors import DataError, ParameterError, SparkMlfsError, camel, worker_errors
 from ..frames.errors import reading
 from ..frames.frame import kinds_of
@@ -215,12 +216,18 @@ class Scorer(SavedPipeline):
     ) -> DataFrame:
         id = F.col("_kept_0") if named else None
         frame, cells = self.features(self.read_of(frame, keep), id)
-        if explain is not None:
-            cell_reader = None if cells is None else cells.read
-            passages = PassageReader.of(cell_reader, explain)
-            assert cells is not None
-            cells = replace(cells, read=passages, id=None)
         classifier = self.classifier
+        columns_of_why = []
+        if explain is not None:
+            reader = None if cells is None else cells.read
+            reader, why = explaining(reader, explain, classifier)
+            if isinstance(reader, PassageReader):
+                columns_of_why.append(BEST)
+                assert cells is not None
+                cells = replace(cells, read=reader, id=None)
+            if why is not None:
+                columns_of_why.append(WHY)
+                settings["explain"] = why.count
         frame = classifier.tagged(frame, **settings, names=("_tags", "_scores"), cells=cells)
         kept_columns = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
         tags, scores = output_names(keep)
@@ -231,8 +238,7 @@ class Scorer(SavedPipeline):
             readable = F.col(REASON).isNull()
             columns = {name: F.when(readable, column) for name, column in columns.items()}
             columns[REASON] = F.col(REASON)
-        if explain is not None:
-            columns[BEST] = F.col(BEST)
+        columns |= {name: F.col(name) for name in columns_of_why}
         outputs = [column.alias(name) for name, column in columns.items()]
         return frame.select(*kept_columns, *outputs)
 

@@ -58,7 +58,8 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         return tags
 
     def _own_parameters(self) -> dict[str, Any]:
-        values = {p.name: getattr(self, p.name) for p in self.entry.parameters}
+        # what was pickled before there was a parameter has its default
+        values = {p.name: getattr(self, p.name, p.default) for p in self.entry.parameters}
         owner = f"{self.registry.kind} {self.entry.name!r}"
         return spec.check(self.entry.parameters, values, owner)
 

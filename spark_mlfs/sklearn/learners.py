@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
 from ..adapters.classes import EstimatorClasses, Fit, Learner
+from ..adapters.contributions import TERMS, contributions_of
 from ..adapters.docstrings import ROWS
 from ..adapters.learned import check_makes_folds, warn_of_early_stop
+from ..adapters.tags import best_labels
 from ..blocks.arrays import weights_of
 from ..blocks.codec import State
 from ..blocks.table_labels import Labelled
@@ -169,6 +171,8 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     Attributes of a fitted one
     --------------------------
     classes_ : the classes, where y gave one a row; else the numbers of the labels
+    coef_, intercept_ : of a linear one: decision values are X @ coef_.T + intercept_, of rows that
+        are brought to length 1 (``norm``) after they are divided by their length
     state_ : what was learned, as arrays
     n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
@@ -278,6 +282,68 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
                 "known labels"
             )
         return float(np.average(right, weights=weights))
+
+    @spelled_by(in_arrays)
+    def explain(self, X: Any, num_features: int = TERMS) -> pd.DataFrame:
+        """Return why the rows X are given their labels, by a linear classifier.
+
+        A frame row, label, feature, contribution: of each label that `predict` gives a row the
+        `num_features` largest terms of its decision value (the weight times the value, scaled and
+        of length 1 as the classifier sees it), then what the ``(other features)`` add up to, and
+        the ``(constant)``. Together they are the decision value."""
+        x = self._rows(X)
+        predictor = self.entry().predictor(self.state_)
+        why = contributions_of(predictor, self._feature_names(), num_features)
+        names = self.classes_ if self.single_ else self.label_names_
+        frames = []
+        with one_thread():
+            for rows, labels, scores in predictor.parts(x, len(names)):
+                if self.single_:
+                    labels = np.eye(len(names), dtype=np.uint8)[scores.argmax(axis=1)]
+                chosen, _, counts = best_labels(labels, scores, None, None)
+                terms = why.of(predictor, x[rows], chosen, counts)[0]
+                lengths = np.diff(terms.offsets.to_numpy())
+                row = np.repeat(np.arange(rows.start, rows.start + len(counts)), counts)
+                columns = {"row": row, "label": np.asarray(names, object)[chosen]}
+                frame = pd.DataFrame(columns).iloc[np.repeat(np.arange(len(row)), lengths)]
+                terms_of_all = pd.DataFrame(
+                    terms.flatten().to_pylist(), columns=["feature", "contribution"]
+                )
+                frames.append(pd.concat([frame.reset_index(drop=True), terms_of_all], axis=1))
+        return pd.concat(frames, ignore_index=True)
+
+    def _feature_names(self) -> list[str]:
+        """Return the names of the features, by their places where they have none."""
+        if self.categories_ is not None:
+            return list(self.categories_.names)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{place}" for place in range(self.n_features_in_)]
+        return [str(name) for name in names]
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights (q, d) of the features for each label, (1, d) of two classes."""
+        return self._linear("coef_")[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The constant (q,) of each label's decision value, (1,) of two classes."""
+        return self._linear("intercept_")[1]
+
+    def _linear(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        linear = None
+        if hasattr(self, "state_"):
+            linear = self.entry().coefficients(self.state_, len(self._feature_names()))
+        if linear is None:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}: only what is linear in "
+                "the features has one, once it is fitted"
+            )
+        weights, constants = linear
+        if self.single_ and len(weights) == 2:
+            return weights[1:] - weights[:1], constants[1:] - constants[:1]
+        return weights, constants
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

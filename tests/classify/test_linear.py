@@ -1,0 +1,194 @@
+"""Linear machines of sparse rows: what LinearSVC learns, rows of length 1, weights by feature."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+
+from spark_mlfs.kernels.hashing import mix
+from spark_mlfs.kernels.platt import platt
+from spark_mlfs.kernels.scaling import unit_rows
+from spark_mlfs.sklearn import (
+    BRSVMClassifier,
+    ClassifierChainClassifier,
+    LogisticClassifier,
+    MLkNNClassifier,
+)
+
+
+def words(n=160, d=60, q=3, seed=0):
+    """Counts of words, of which the first speak for the labels, and the labels."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random((n, q)) < 0.3).astype(int)
+    rate = np.full((n, d), 0.15)
+    for label in range(q):
+        rate[:, 3 * label : 3 * label + 3] += 1.2 * y[:, [label]]
+    return sp.csr_matrix(rng.poisson(rate * rng.uniform(0.5, 4, (n, 1))).astype(float)), y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_rows_come_to_length_1(form):
+    rows = np.array([[3.0, 0, -4], [0, 0, 0], [3e200, 0, 4e200], [0, 5e-200, 0], [1, 2, 2]])
+    expected = [[0.6, 0, -0.8], [0, 0, 0], [0.6, 0, 0.8], [0, 1, 0], [1 / 3, 2 / 3, 2 / 3]]
+    out = unit_rows(form(rows.copy()))
+    np.testing.assert_allclose(np.asarray(sp.csr_matrix(out).todense()), expected, rtol=1e-15)
+    rows = np.random.default_rng(0).normal(size=(50, 7))
+    whole = unit_rows(form(rows.copy()))
+    np.testing.assert_allclose(sp.csr_matrix(whole).toarray(), normalize(rows), rtol=1e-15)
+    for row in range(0, 50, 7):
+        alone = unit_rows(form(rows[row : row + 1].copy()))
+        assert (sp.csr_matrix(alone).toarray() == sp.csr_matrix(whole[row]).toarray()).all()
+
+
+@pytest.mark.parametrize("norm", ["auto", "l2", "none"])
+def test_sparse_rows_are_learned_as_linear_svc_learns_them(norm):
+    x, y = words()
+    z, _ = words(seed=1)
+    model = BRSVMClassifier(norm=norm, tol=1e-6).fit(x, y)
+    seen = (x, z) if norm == "none" else (normalize(x), normalize(z))
+    scores = model.decision_function(z)
+    for label in range(3):
+        theirs = LinearSVC(tol=1e-6, max_iter=10_000, random_state=0).fit(seen[0], y[:, label])
+        np.testing.assert_allclose(scores[:, label], theirs.decision_function(seen[1]), atol=1e-4)
+    assert model.state_["norm"] == ("none" if norm == "none" else "l2")
+    # a chain's machines see rows of the same length, and the labels before behind them
+    chain = ClassifierChainClassifier(norm=norm, order="index", tol=1e-6).fit(x, y)
+    inputs = sp.hstack([seen[0], y[:, :2]])
+    theirs = LinearSVC(tol=1e-6, max_iter=10_000, random_state=0).fit(inputs, y[:, 2])
+    np.testing.assert_allclose(chain.state_["weights"][2, :62], theirs.coef_[0], atol=1e-4)
+
+
+def test_rows_that_are_dense_or_scaled_keep_their_length():
+    x, y = words()
+    dense = BRSVMClassifier().fit(x.toarray(), y)
+    assert dense.state_["norm"] == "none"
+    assert BRSVMClassifier(scaling="standard").fit(x, y).state_["norm"] == "none"
+    assert BRSVMClassifier(norm="l2").fit(x.toarray(), y).state_["norm"] == "l2"
+    # what learned of sparse rows brings dense ones to length 1, too
+    sparse = BRSVMClassifier().fit(x, y)
+    np.testing.assert_allclose(
+        sparse.decision_function(x), sparse.decision_function(x.toarray()), rtol=1e-12
+    )
+
+
+def test_models_of_before_score_the_same():
+    x, y = words()
+    model = BRSVMClassifier(norm="none").fit(x, y)
+    before = model.decision_function(x)
+    del model.state_["norm"], model.norm  # as of a version without
+    old = pickle.loads(pickle.dumps(model))
+    assert old.decision_function(x).tobytes() == before.tobytes()
+
+
+def test_neighbours_in_a_chain_take_rows_of_length_1_where_told():
+    x, y = words()
+    plain = ClassifierChainClassifier(base="knn").fit(x, y)
+    unit = ClassifierChainClassifier(base="knn", norm="l2").fit(x, y)
+    before = ClassifierChainClassifier(base="knn").fit(normalize(x), y)
+    assert plain.state_["norm"] == "none"
+    assert (unit.decision_function(x * 3) == before.decision_function(normalize(x))).all()
+
+
+def test_a_machine_that_does_not_converge_says_what_helps():
+    x, y = words()
+    raw = x.copy()
+    raw.data *= 1e3
+    with pytest.warns(ConvergenceWarning, match="give scaling='standard' or norm='l2', or raise"):
+        BRSVMClassifier(norm="none", max_iter=2).fit(raw, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        BRSVMClassifier().fit(raw, y)
+
+
+def test_probabilities_are_those_of_a_calibration_by_folds():
+    """The same folds, machines and targets by scikit-learn's own classes."""
+    x, y = words(400)
+    seen = normalize(x)
+    fold = (mix(np.arange(400), 0xF01D) % np.uint64(3)).astype(int)
+    splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
+    model = BRSVMClassifier(scores="calibrated", tol=1e-8).fit(x, y)
+    ours = model.predict_proba(x)
+    for label in range(3):
+        machine = LinearSVC(tol=1e-8, max_iter=10_000, random_state=0)
+        theirs = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False)
+        expected = theirs.fit(seen, y[:, label]).predict_proba(seen)[:, 1]
+        np.testing.assert_allclose(ours[:, label], expected, atol=2e-4)
+
+
+def test_the_sigmoid_is_the_minimum():
+    rng = np.random.default_rng(2)
+    for scale in (1e-3, 1.0, 1e6):
+        truth = rng.random(300) < 0.2
+        values = scale * (truth + rng.normal(size=300))
+        a, b = platt(values, truth)
+        targets = np.where(truth, (truth.sum() + 1) / (truth.sum() + 2), 1 / (2 + (~truth).sum()))
+        p = 1 / (1 + np.exp(a * values + b))
+        error = targets - p  # the gradient is 0
+        assert abs(error.sum()) < 1e-6 and abs(error @ values) < 1e-6 * scale * 300
+    a, b = platt(np.arange(10) - 4.5, np.arange(10) > 4)  # separable: the targets bound the slope
+    assert np.isfinite([a, b]).all() and a < 0
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard", "minmax"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_weights_by_feature_give_the_scores(scaling, form):
+    x, y = words()
+    x = np.hstack([x.toarray(), np.ones((160, 1))])  # one feature does not vary
+    model = BRSVMClassifier(scaling=scaling, norm="none").fit(form(x), y)
+    assert model.coef_.shape == (3, 61) and model.intercept_.shape == (3,)
+    np.testing.assert_allclose(
+        x @ model.coef_.T + model.intercept_, model.decision_function(form(x)), atol=1e-10
+    )
+    unit = BRSVMClassifier(scaling=scaling, norm="l2").fit(sp.csr_matrix(x), y)
+    lengths = np.linalg.norm(x[:, :60] / unit.state_["scale"], axis=1)
+    divided = np.divide(x, lengths[:, None], where=lengths[:, None] > 0, out=np.zeros_like(x))
+    np.testing.assert_allclose(
+        divided @ unit.coef_.T + unit.intercept_, unit.decision_function(x), atol=1e-10
+    )
+    classes = BRSVMClassifier(norm="none").fit(x, np.array(["no", "yes"])[y[:, 0]])
+    np.testing.assert_allclose(
+        x @ classes.coef_[0] + classes.intercept_, classes.decision_function(x), atol=1e-10
+    )
+
+
+def test_what_is_not_linear_has_no_weights():
+    x, y = words()
+    for model in (MLkNNClassifier(k=3), ClassifierChainClassifier()):
+        assert not hasattr(model.fit(x, y), "coef_")
+    assert not hasattr(BRSVMClassifier(), "coef_")
+    assert not hasattr(BRSVMClassifier(scaling="standard", norm="l2").fit(x.toarray(), y), "coef_")
+
+
+def test_scikit_learn_selects_by_the_weights():
+    x, y = words(400)
+    kept = RFE(BRSVMClassifier(), n_features_to_select=9, step=10).fit(x, y).support_
+    assert kept[:9].sum() >= 8
+    selector = SelectFromModel(BRSVMClassifier(), max_features=9, threshold=-np.inf).fit(x, y)
+    assert selector.get_support()[:9].sum() >= 8
+    model = BRSVMClassifier().fit(x, y)
+    by_norm = np.linalg.norm(model.coef_, ord=1, axis=0)
+    assert set(selector.get_support(indices=True)) == set(np.argsort(-by_norm)[:9])
+
+
+def test_logistic_regression_is_that_of_scikit_learn():
+    x, y = words()
+    z, _ = words(seed=1)
+    y[:, 2] = 1
+    model = LogisticClassifier(tol=1e-8).fit(x, y)
+    scores = model.predict_proba(z)
+    for label in range(2):
+        theirs = LogisticRegression(solver="liblinear", C=model.c, tol=1e-8, max_iter=10_000)
+        expected = theirs.fit(normalize(x), y[:, label]).predict_proba(normalize(z))[:, 1]
+        np.testing.assert_allclose(scores[:, label], expected, atol=1e-6)
+        assert (model.predict(z)[:, label] == (scores[:, label] > 0.5)).all()
+    assert (scores[:, 2] > 1 - 1e-12).all()
