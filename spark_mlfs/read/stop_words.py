@@ -43,13 +43,6 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(" ".join(lines).split())
 
 
-def listed_words(words: str | Sequence[str] | None) -> frozenset[str]:
-    """Return the stop words that a language, a list of words or None stands for, in lower case."""
-    if isinstance(words, str):
-        return stop_words(words)
-    return frozenset(word.lower() for word in words or ())
-
-
 def likely_language(words: Sequence[str], weights: ndarray | None = None) -> str | None:
     """Return the language whose stop words have the most of these `weights`, as rows with the word.
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError
 from ..formats import Distinct, Names
 from ..frames.errors import notice
 from ..params import Choice as OneOf
 from ..params import Flag, Integer, Number, NumberList, Optional, Parameter, Text, Values
 from ..registry import Entry, Registry
+from .stop_words import stop_words
 from .vocabulary import BUCKETS, Choice, TooManyTerms, note_unparted, vocabulary_of
 from .word_vectors import WEIGHTS, TermVectors, Weighting
 from .words import Splitting
@@ -67,7 +68,7 @@ SPLITTING = (
         "stop_words",
         None,
         Optional(Names()),
-        "words to leave out, or a language that has a list of them (english, ...)",
+        "words to leave out, or a language that has a list of them (english, german, ...)",
     ),
 )
 PATTERN = Parameter(
@@ -135,13 +136,7 @@ def stop_words_of(words: str | Sequence[str] | None) -> frozenset[str]:
     """Return words to leave out: those listed, or of the list of a language."""
     if not isinstance(words, str):
         return frozenset(words or ())
-    remedy = "give a list of words or one of the languages of StopWordsRemover, as 'english'"
-    try:
-        from pyspark.ml.feature import StopWordsRemover
-
-        return frozenset(StopWordsRemover.loadDefaultStopWords(words))
-    except Exception:
-        raise ParameterError(f"stop_words={words!r}: {remedy}") from None
+    return stop_words(words)
 
 
 def weighting_of(p: Values, weight: str) -> Weighting:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from .. import params
 from ..errors import DataError, ParameterError, option
 from ..formats import Reader, documentation, format_of, tabular
-from ..frames.frame import LocalFrame, NeedsSpark, kinds_of
+from ..frames.frame import LocalFrame, kinds_of
 from ..frames.names import columns_of, picked, quoted
 from ..frames.schema import FEATURES, with_names
 from ..lazy import DataFrame, F, SparkSession
@@ -123,7 +123,7 @@ class TextTable(Reader):
             )
             remedy = f"to read a file say of which format, such as {option('source', kind)}"
             raise ParameterError(f"format 'text' reads {path!r} as the name of a table; {remedy}")
-        splitting_of({**p, "stop_words": None})
+        splitting_of(p)
         return p
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
@@ -183,8 +183,6 @@ class Corpus:
         kind = kinds_of(source)[columns[0]]
         if len(columns) != 1 or not kind.text:
             raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
-        if isinstance(source, LocalFrame) and isinstance(p["stop_words"], str):
-            raise NeedsSpark("the stop words of a language are Spark's")
         labels = columns_of(source, p["labels"], "labels")
         others = [
             name

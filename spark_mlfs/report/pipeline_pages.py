@@ -120,12 +120,13 @@ def scoring_page(
     `gallery` shows files of the labels, or their best passages."""
     commonest = [*manifest["tags"]][:SHOWN]
     columns = [str(name) for name in shown]
+    explained = "explain" in manifest["settings"]["how"]
     files: Sequence[Any] = []
     if gallery is not None:
         tags_and_scores = output_names([]) if "tags" in columns else output_names(["tags"])
-        reasons = [name for name in (BEST, WHY) if name in columns]
+        reasons = [name for name in (BEST, WHY) if explained and name in columns]
         files = gallery.of_tags(commonest, columns[0], *tags_and_scores, *reasons)
-    if WHY in columns:
+    if explained and WHY in columns:
         shown = shown.assign(**{WHY: [_terms(tags) for tags in shown[WHY]]})
     return render(
         "scoring.html.j2",

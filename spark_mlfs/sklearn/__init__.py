@@ -68,6 +68,7 @@ __all__ += [  # the classes, written by conf/developers/generate.py
     "BRkNNClassifier",
     "BRSVMClassifier",
     "ClassifierChainClassifier",
+    "LogisticClassifier",
     "MLkNNClassifier",
     "ImageFeatures",
     "OnnxEncoder",
