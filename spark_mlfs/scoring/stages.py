@@ -238,7 +238,7 @@ class Scorer(SavedPipeline):
             readable = F.col(REASON).isNull()
             columns = {name: F.when(readable, column) for name, column in columns.items()}
             columns[REASON] = F.col(REASON)
-        columns |= {name: F.col(name) for name in columns_of_why}
+        columns |= {name: column_named(name) for name in columns_of_why}
         outputs = [column.alias(name) for name, column in columns.items()]
         return frame.select(*kept_columns, *outputs)
 
