@@ -97,13 +97,9 @@ def text(spark: SparkSession, path: Tables, text: str, labels: str | Sequence[st
     pattern: str | None = None, vocab_size: int | None = None, min_df: float = 2.0, max_df: float = 1.0,
     vocabulary: Sequence[str] | None = None, term_weight: Literal['tfidf', 'count', 'binary'] | None = None,
     sublinear: bool | None = None, norm: Literal['auto', 'l2'] | None = "auto", binary: bool = False,
-<<<<<<< HEAD
     renormalise: bool = True, sep: str | None = None, quote: str = "\"", escape: str | None = None,
     header: bool | None = None, encoding: str | None = None, decimal: str = ".", thousands: str | None = None,
     na_values: Sequence[str] | None = None) -> DataFrame:
-=======
-    renormalise: bool = True) -> DataFrame:
->>>>>>> 3ea73b3c (Goldens and stubs of linear classifiers and the reader of texts)
     """Terms of a text column as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
 def fasttext(spark: SparkSession, path: Tables, text: str = "text", labels: str | Sequence[str] = "labels",
