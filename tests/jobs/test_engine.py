@@ -58,7 +58,7 @@ def test_the_quickstart_runs_without_spark(tmp_path):
     assert code == 0, err
     assert "2000 rows x 405 features x 10 labels; kept 5" in out and "in this process" in out
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
-        "manifest.json", "model", "ranking.csv", "ranking.parquet", "report.html",
+        "labels.csv", "manifest.json", "model", "ranking.csv", "ranking.parquet", "report.html",
     ]  # fmt: skip
 
 

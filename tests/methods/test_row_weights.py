@@ -26,7 +26,7 @@ WEIGHTED = [name for name in METHODS if METHODS[name].weighted]
 SCANS = {
     "rfs": {"accelerate": False, "max_iter": 40}
 }  # its other way out goes by the rows that are there
-ADDITIVE = """mim jmi cmi chi2 ppt-cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan forward f-statistic fisher ridge
+ADDITIVE = """mim quota jmi cmi chi2 ppt-cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan forward f-statistic fisher ridge
 lasso elastic-net csfs mssl omfs rfs""".split()
 
 
@@ -200,7 +200,7 @@ def test_fractions_against_independent_formulas():
         pd.testing.assert_frame_equal(ranking[0], halved[method], rtol=1e-9)
 
 
-OF_SHARES = """mim jmi cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan forward fisher lasso
+OF_SHARES = """mim quota jmi cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan forward fisher lasso
 elastic-net""".split()
 
 
