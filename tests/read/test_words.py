@@ -78,6 +78,17 @@ def test_blanks_stand_where_the_pattern_finds_no_word():
     assert pc.all(same).as_py() and slow.flatten().equals(pa.array(fast.flatten()))
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_slices_of_texts(kind):
+    """Of letters of ASCII alone, too, which go another way."""
+    for texts in (["Aa bb", "Cc", "Dd ee", "Ff"], ["Ää bb", "Čc", "Dđ ee", "Fƒ"]):
+        lower = [text.lower().split() for text in texts]
+        for first in range(4):
+            ((words, starts),) = Splitting().levels(pa.array(texts, kind).slice(first, 2))
+            assert words.to_pylist() == sum(lower[first : first + 2], [])
+            assert np.diff(starts).tolist() == [len(some) for some in lower[first : first + 2]]
+
+
 def test_large_texts_are_split_in_slices(monkeypatch):
     texts = [f"wort{i % 7} größe {i}" for i in range(500)]
     reader = TermVectors(("größe", "wort3", "absent"))
