@@ -413,11 +413,11 @@ def _pack_stages(
         ids = F.col("i")
         if not kinds_of(frame)[columns["i"]].integer:
             ids = F.xxhash64("i")
-        origin = (picked(frame, {"i": columns["i"]}), "i", ids)
+        origin = IdColumn(picked(frame, {"i": columns["i"]}), columns["i"], ids)
     return _persisted(blocks, origin)
 
 
-def _persisted(blocks: DataFrame, origin: tuple[DataFrame, str, Column] | None) -> Packed:
+def _persisted(blocks: DataFrame, origin: IdColumn | None) -> Packed:
     with small_batches(blocks.sparkSession), worker_errors():
         persisted = persist(blocks)  # which may evaluate a small local table
         profile, jobs = collect_profile(blocks)

@@ -393,7 +393,9 @@ class _Ending:
 
 @contextmanager
 def _notices_in_one_line(quiet: bool) -> Iterator[None]:
-    """Print DataNotice warnings on standard error, a line each, once all else is printed."""
+    """Print DataNotice warnings on standard error, a line each, behind the result.
+
+    Where there is an error it is the one line."""
     usual = warnings.showwarning
     notes: list[str] = []
 
@@ -413,8 +415,8 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = usual
-        for note in [] if quiet else notes:  # above a bar, not behind it
-            tqdm.write(f"spark-mlfs: note: {note}", file=sys.stderr)
+    for note in [] if quiet else notes:  # above a bar, not behind it
+        tqdm.write(f"spark-mlfs: note: {note}", file=sys.stderr)
 
 
 def _user_error(error: BaseException) -> SparkMlfsError | None:

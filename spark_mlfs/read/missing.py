@@ -20,6 +20,7 @@ from ..errors import DataError, ParameterError, option
 from ..frames import vectors
 from ..frames.errors import reading
 from ..frames.frame import Batches, Kind, LocalFrame, kinds_of
+from ..frames.names import with_metadata
 from ..frames.schema import CATEGORIES, FEATURES, FILL, ID, attribute_metadata
 from ..frames.stages import LastStage, Stage, mapped
 from ..frames.vectors import Vectors
@@ -114,7 +115,7 @@ def impute(
     metadata = attribute_metadata(names) if names else {}
     if fitted:
         metadata[FILL] = fitted
-    return frame.withMetadata(FEATURES, metadata) if metadata else frame
+    return with_metadata(frame, FEATURES, metadata) if metadata else frame
 
 
 @dataclass(frozen=True)

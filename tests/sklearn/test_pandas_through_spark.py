@@ -70,7 +70,7 @@ def test_what_is_not_taken(spark):
         with pytest.raises(ParameterError) as error:
             selector.fit(data)
         assert what in str(error.value) and "\n" not in str(error.value)
-    for data in (polars.DataFrame({"a": [1]}), X, {"a": [1]}):
+    for data in (X, {"a": [1]}):
         for read in (spark_mlfs.read.table, spark_mlfs.read.text):
             with pytest.raises(ParameterError, match=r"spark_mlfs.rank"):
                 read(spark, data, "a", "b")
