@@ -19,6 +19,7 @@ from ..media.base import passages_of
 from ..read.word_vectors import TextReader
 from .contributions import WHY, Contributions
 
+CHOSEN = "__labels__"  # the column of the numbers of the labels that a row gets
 BEST = "best_passages"  # the column that tells them
 
 
@@ -155,9 +156,9 @@ def predicted_columns(
     out = columns(*predictor.predict(of_rows))
     if isinstance(x, RowsAndPassages):
         scores = predictor.predict(x.of_passages)[1]
-        out = {**out, BEST: x.best(*out["__labels__"], scores)}
+        out = {**out, BEST: x.best(*out[CHOSEN], scores)}
     if why is not None:
-        out = {**out, WHY: why.of(predictor, of_rows, *out["__labels__"])}
+        out = {**out, WHY: why.of(predictor, of_rows, *out[CHOSEN])}
     return out
 
 
@@ -169,6 +170,17 @@ def label_vectors(
 ) -> Columns:
     """Labels and scores as vector columns of these names."""
     return {prediction: labels.astype(np.float64), raw: scores}
+
+
+def vectors_and_labels(
+    prediction: str,
+    raw: str,
+    labels: np.ndarray,
+    scores: np.ndarray,
+) -> Columns:
+    """The same with the numbers of the predicted labels, best first."""
+    chosen, _, counts = best_labels(labels, scores, None, None)
+    return {**label_vectors(prediction, raw, labels, scores), CHOSEN: (chosen, counts)}
 
 
 def output_names(beside: Sequence[str]) -> tuple[str, str]:
@@ -188,7 +200,7 @@ def label_lists(
     """The chosen labels of each row and their scores as arrays, best first (`best_labels`)."""
     chosen, values, counts = best_labels(labels, scores, top_n, threshold)
     return {
-        "__labels__": (chosen, counts),
+        CHOSEN: (chosen, counts),
         scored: (values, counts),
         raw: scores,
     }

@@ -14,6 +14,7 @@ class _Common(TypedDict, total=False):
     labelsCol: str
     predictionCol: str
     rawPredictionCol: str
+    outputTagsCol: str | None
     idCol: str | None
     labelsForm: Literal['auto', 'tags', 'ids', 'multihot']
     driverBytes: int

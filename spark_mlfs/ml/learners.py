@@ -242,12 +242,24 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
     def _transform(self, dataset: DataFrame) -> DataFrame:
         prediction = self.getPredictionCol()
         raw = self.getRawPredictionCol()
-        out = self.predicted(
-            dataset,
-            partial(tagging.label_vectors, prediction, raw),
-            {prediction: "vector", raw: "vector"},
-        )
+        tags = self.getOutputTagsCol()
+        outputs = {prediction: "vector", raw: "vector"}
+        columns = tagging.label_vectors
+        if tags is not None:
+            if tags in dataset.columns:
+                raise ParameterError(f"column {tags!r} exists already; set another outputTagsCol")
+            outputs[tagging.CHOSEN] = "array<int>"
+            columns = tagging.vectors_and_labels
+        out = self.predicted(dataset, partial(columns, prediction, raw), outputs)
+        if tags is not None:
+            out = self._with_tags(out, tags)
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
+
+    def _with_tags(self, frame: DataFrame, column: str) -> DataFrame:
+        """Return the frame with the chosen labels as the column of their names."""
+        label_names = F.array(*(F.lit(name) for name in self.labelNames))
+        tags = F.transform(tagging.CHOSEN, lambda label: F.element_at(label_names, label + 1))
+        return frame.withColumn(column, tags).drop(tagging.CHOSEN)
 
     def tagged(
         self,
@@ -273,7 +285,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             why = contributions_of(self.predictor(), self.featureNames, explain)
         raw = self.getRawPredictionCol()
         tagged, scored = names or tagging.output_names(dataset.columns)
-        outputs = {"__labels__": "array<int>", scored: "array<double>"}
+        outputs = {tagging.CHOSEN: "array<int>", scored: "array<double>"}
         if all_scores:
             outputs[raw] = "array<double>"
         if cells is not None and isinstance(cells.read, tagging.PassageReader):
@@ -292,9 +304,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         out = beside_twins(
             dataset, self, lambda rows: self.predicted(rows, columns, outputs, cells, why)
         )
-        label_names = F.array(*(F.lit(name) for name in self.labelNames))
-        tags = F.transform("__labels__", lambda label: F.element_at(label_names, label + 1))
-        return out.withColumn(tagged, tags).drop("__labels__")
+        return self._with_tags(out, tagged)
 
 
 class ClassifierEstimator(

@@ -94,8 +94,9 @@ def beside_twins(
 
     Other columns may have the names that the Params of `stage` hold, but for the case."""
     meet(dataset.sparkSession)
-    set_params = [p.name for p in stage.params if p.name.endswith("Col") and stage.isDefined(p)]
-    apart = set_apart(dataset, map(stage.getOrDefault, set_params))
+    params = [p for p in stage.params if p.name.endswith("Col") and stage.isDefined(p)]
+    names = [stage.getOrDefault(param) for param in params]
+    apart = set_apart(dataset, [name for name in names if name is not None])
     rows = work(apart)
     if apart is dataset:
         return rows

@@ -15,7 +15,7 @@ from ..adapters.arrays import SCREEN
 from ..adapters.columns import COLUMN, FEATURES, GROUP, LABELS, ROW_ID, WEIGHT
 from ..adapters.selection import SELECTION
 from ..blocks.grades import SETTINGS as GRADING
-from ..params import Parameter
+from ..params import Optional, Parameter
 from ..select import constraints
 from .params import FITTING, Checked
 
@@ -40,6 +40,12 @@ PREDICTIONS = (
         "rawPrediction",
         COLUMN,
         "vector of the labels' scores, larger is likelier",
+    ),
+    Parameter(
+        "output_tags_col",
+        None,
+        Optional(COLUMN),
+        "array of the names of the predicted labels, the best first; None: no such column",
     ),
 )
 ENCODED = (

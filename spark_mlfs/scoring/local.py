@@ -44,6 +44,7 @@ from ..adapters.selection import MODEL, LocalSelection
 from ..adapters.tags import (
     BEST,
     CELL_BYTES,
+    CHOSEN,
     RAW,
     PassageReader,
     check_choice,
@@ -164,7 +165,7 @@ class LocalScorer(SavedPipeline):
             kinds[REASON] = Kind("string")
         kinds |= explaining_columns
         lists = {
-            "__labels__": pa.list_(pa.int32()),
+            CHOSEN: pa.list_(pa.int32()),
             **dict.fromkeys(score_columns, LISTS),
             **{name: EXPLAINING[name] for name in explaining_columns},
         }

@@ -247,6 +247,26 @@ def test_features_are_found_by_name(spark):
 
 
 @pytest.mark.slow
+def test_tags_are_a_column_where_one_is_named(spark, tmp_path):
+    x, y = data()
+    frame = frame_of(spark, x, y)
+    plain = spark_mlfs.BRSVMClassifier().fit(frame)
+    assert "tags" not in plain.transform(frame).columns
+    model = plain.copy().setOutputTagsCol("tags")
+    model.write().save(f"file://{tmp_path}/m")
+    loaded = type(model).load(f"file://{tmp_path}/m")
+    assert loaded.getOutputTagsCol() == "tags"
+    for stage in (model, loaded):
+        for row in stage.transform(frame).collect():
+            scores = row["rawPrediction"].toArray()
+            best = np.argsort(-scores, kind="stable")
+            chosen = [j for j in best if row["prediction"][int(j)] == 1]
+            assert row["tags"] == [plain.labelNames[j] for j in chosen]
+    with pytest.raises(ParameterError, match="'tags' exists already"):
+        model.transform(frame.withColumn("tags", frame.id))
+
+
+@pytest.mark.slow
 def test_wrong_input_is_told(spark):
     x, y = data()
     frame = frame_of(spark, x, y)
