@@ -14,7 +14,6 @@ from ..kernels.missing import IS_MISSING
 from .block import Block, join
 from .grades import MOST as MOST_GRADED
 from .profile import Profile
-from .weights import check_size
 
 Own = TypeVar("Own", bound="Releasable")
 
@@ -129,8 +128,6 @@ def check_and_name(
             f"{len(rows.label_names)} labels"
         )
     p.with_labels(max(p.q, len(rows.label_names)))
-    if p.weight_exponent is not None:
-        check_size(p.weight_exponent, p.total)
     if p.graded and p.total >= MOST_GRADED:
         unit = f"{p.weight_unit:g}"
         raise DataError(

@@ -19,7 +19,7 @@ from ..errors import ParameterError, setting
 from ..formats import READERS, accept_options, format_of, no_format, tabular, with_text
 from ..frames.frame import ENGINE, MEMORY
 from ..frames.schema import CATEGORIES
-from ..methods import DEFAULT_METHOD, METHODS
+from ..methods import DEFAULT_METHOD, METHODS, TEXT_METHOD
 from ..params import Bytes, Choice, Integer, Optional, Parameter
 from ..pipeline import Request
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
@@ -339,6 +339,8 @@ def configure(
     if config.data.format is None:
         key = f"[data] format in {file}" if file else "--format"
         raise no_format(key)
+    if kind is RunConfig and not (below.get("method") or above.get("method")):
+        config.method.name = _method_of(config)
     if config.run.output is None:
         key = f"[run] output in {file}, or --output DIR" if file else "--output DIR"
         raise ParameterError(f"where should the results go? give {key}")
@@ -352,6 +354,17 @@ def configure(
         config.data.options["graded"] = True
     config.data.options = accept_options(config.data.format, config.data.options)
     return config
+
+
+def _method_of(config: RunConfig) -> str:
+    """Return the method where none is named: of texts, whose words are many, one of counts.
+
+    Rules, "auto" and groups of rows go by what the default method of all other data gives."""
+    options = config.data.options
+    selection = config.selection
+    plain = selection.mode is None and selection.num_top_features != "auto"
+    of_texts = config.data.format == "text" and not {"group", "graded"} & {*options}
+    return TEXT_METHOD if of_texts and plain else DEFAULT_METHOD
 
 
 def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..formats import READERS, no_format
-from ..methods import DEFAULT_METHOD
+from ..methods import DEFAULT_METHOD, TEXT_METHOD
 from ..params import Integer, Number
 from ..read.sections import Section, dated
 
@@ -167,8 +167,8 @@ class Flags:
         self.value(
             "--method",
             None,
-            f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its "
-            "parameters",
+            f"name of the method (default {DEFAULT_METHOD}, of texts {TEXT_METHOD}); another than "
+            "the file's drops its parameters",
         )
         self.repeated("--set", "NAME=VALUE", "a parameter of the method")
         self.value(

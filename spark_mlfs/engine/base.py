@@ -26,6 +26,7 @@ from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.dataset import Releasable
 from ..blocks.profile import Profile
+from ..blocks.weights import check_size
 from ..errors import (
     ON_THE_DRIVER,
     ONE_WORKER,
@@ -247,6 +248,10 @@ class Engine(Releasable):
         for statistic in fresh.values():
             if not statistic.takes_weights():
                 self.refuse_weights(statistic.name)
+            # counts are whole numbers of the weights' unit, whatever that is
+            exponent = self.profile.weight_exponent
+            if exponent is not None and statistic.layout not in ("coded", "cells"):
+                check_size(exponent, self.profile.total)
             if self.profile.graded and not statistic.takes_grades():
                 raise ParameterError(
                     f"{statistic.name} takes labels of 0 and 1, not grades: give "

@@ -101,7 +101,7 @@ def power_above(values: ndarray | np.floating[Any] | float) -> Any:
     """Return the least powers of two that are at least the values; 1 for 0.
 
     Raises `DataError` for values above 2¹⁰²³, which no such power of float64 reaches."""
-    if np.any(np.asarray(values) > LARGEST_POWER):
+    if np.any(np.asarray(values, np.float64) > LARGEST_POWER):
         raise DataError(
             "numbers grow beyond 2^1023, where float64 ends: give features and labels in larger "
             "units"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..registry import Registry
 from .base import Method
 
+TEXT_METHOD = "quota"  # of the words of texts, where none is named: notebooks/how-to/text.md
 DEFAULT_METHOD = "forward"  # the best mean rank of the fixed methods: notebooks/which-method.md
 
 METHODS: Registry[Method] = Registry(

@@ -10,6 +10,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from spark_mlfs import cli
+from spark_mlfs.cli.config import configure
 from spark_mlfs.scoring.local import load_here
 from spark_mlfs.sklearn import TextFeatures
 
@@ -119,3 +120,19 @@ def test_too_many_terms_are_hashed(folder, monkeypatch):
     monkeypatch.undo()
     exact = TextFeatures(weight="count").fit_transform(texts)
     assert x.shape == exact.shape and sorted(x.sum(axis=0).A1) == sorted(exact.sum(axis=0).A1)
+
+
+def test_the_words_of_texts_are_chosen_by_quotas_where_no_method_is_named():
+    flags = {
+        "data": {"path": ["d.csv"], "format": "csv", "options": {"text": "body", "labels": "t"}}
+    }
+    run = {"run": {"output": "out"}}
+    assert configure(None, flags | run).method.name == "quota"
+    for more in (
+        {"selection": {"num_top_features": "auto"}},
+        {"selection": {"fdr": 0.1}},
+        {"method": {"parameters": {"candidates": 100}}},
+    ):
+        assert configure(None, flags | run | more).method.name == "forward"
+    numbers = {"data": {"format": "numbers"}}
+    assert configure(None, numbers | run).method.name == "forward"

@@ -342,7 +342,7 @@ OF_METHODS = [  # page, where a list of methods begins and ends, what they have 
     ),
     ("weights-and-grades", "It works with", "Of n rows", lambda m: has(m, "label_noise")),
     ("constraints", "Methods that pick one by one (", ") condition", lambda m: m.conditions),
-    ("constraints", "1 where nothing is said, in", "0: the feature", lambda m: m.penalised),
+    ("constraints", "1 by default, in", "0: the feature", lambda m: m.penalised),
     (
         "large-data",
         "`ridge`, `csfs`, `mssl`, `msfs`",
