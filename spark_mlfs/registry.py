@@ -118,7 +118,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     >>> from spark_mlfs import CLASSIFIERS, METHODS
     >>> list(CLASSIFIERS), METHODS["jmi"].title
-    (['mlknn', 'brknn', 'br-svm', 'cc'], 'joint mutual information with the picked features')"""
+    (['mlknn', 'brknn', 'br-svm', 'logistic', 'cc'], 'joint mutual information with the picked features')"""
 
     def __init__(
         self,

@@ -156,9 +156,11 @@ def predicted_columns(
     out = columns(*predictor.predict(of_rows))
     if isinstance(x, RowsAndPassages):
         scores = predictor.predict(x.of_passages)[1]
-        out = {**out, BEST: x.best(*out[CHOSEN], scores)}
+        labels, counts = out[CHOSEN]
+        out = {**out, BEST: x.best(labels, counts, scores)}
     if why is not None:
-        out = {**out, WHY: why.of(predictor, of_rows, *out[CHOSEN])}
+        labels, counts = out[CHOSEN]
+        out = {**out, WHY: why.of(predictor, of_rows, labels, counts)}
     return out
 
 

@@ -86,8 +86,8 @@ class _Training:
     def learn(self, x: Matrix, truth: ndarray) -> tuple[list[ndarray], list[tuple[float, ...]]]:
         """Return weights of the machines of labels `truth` (n, r), and of each (intercept, a and b
         of the probability, iterations)."""
-        weights = []
-        constants = []
+        weights: list[ndarray] = []
+        constants: list[tuple[float, ...]] = []
         varied = []
         for place, y in enumerate(truth.T):
             if not len(y) or y.min() == y.max():

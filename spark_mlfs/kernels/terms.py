@@ -39,7 +39,7 @@ def largest_terms(
     if sp.issparse(x):
         in_row = np.diff(x.indptr)
     bounds = np.concatenate([[0], np.cumsum(in_row[rows])])
-    parts = []
+    parts: list[tuple[ndarray, ...]] = []
     first = 0
     while first < len(rows) or not parts:
         last = int(np.searchsorted(bounds, bounds[first] + ENTRIES, side="right")) - 1

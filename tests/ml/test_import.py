@@ -109,6 +109,6 @@ def test_types_are_shipped():
     """A marker beside the package, and the wheel takes it and the stubs."""
     assert (PACKAGE / "py.typed").exists() and len(list(PACKAGE.rglob("*_classes.pyi"))) == 8
     assert (
-        '"*" = ["py.typed", "*.pyi", "*.json", "templates/*"]'
+        '"*" = ["py.typed", "*.pyi", "*.json", "templates/*", "languages/*"]'
         in (PACKAGE.parent / "pyproject.toml").read_text()
     )
