@@ -117,8 +117,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     "their_package.module:Class".
 
     >>> from spark_mlfs import CLASSIFIERS, METHODS
-    >>> list(CLASSIFIERS), METHODS["jmi"].title
-    (['mlknn', 'brknn', 'br-svm', 'logistic', 'cc'], 'joint mutual information with the picked features')"""
+    >>> list(CLASSIFIERS), METHODS["chi2"].name
+    (['mlknn', 'brknn', 'br-svm', 'logistic', 'cc'], 'chi2')"""
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ class BRSVM(Classifier):
     source = "Fan et al. 2008 (LIBLINEAR)"
     when = "many features, sparse ones too; large corpora to score"
     cost = "one machine a label, side by side by label, each with all rows in its process"
-    parameters: tuple[Parameter, ...] = (
+    parameters: ClassVar[tuple[Parameter, ...]] = (
         *LINEAR,
         Parameter(
             "label_specific",
