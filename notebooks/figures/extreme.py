@@ -216,8 +216,8 @@ How well does a linear model predict the first label with a tenth, or a fifth, o
 surest label is right.
 
 {verdict}
-So the default screen and the advice for text stay as they are: quotas pay where many labels go together, and a sum over them takes
-the same words again and again (enron). Of few words (slashdot, tmc2007-500) a tenth is too few whatever the choice; on imdb any tenth is
+So `select` takes `quota` for the words of texts where no method is named, and the default screen stays as it is: quotas pay where many
+labels go together, and a sum over them takes the same words again and again (enron). Of few words (slashdot, tmc2007-500) a tenth is too few whatever the choice; on imdb any tenth is
 better than all words, and the commonest words are best.
 
 {parts}
