@@ -113,16 +113,18 @@ class StagedRows:
             T.StructField(name, spark_type(self.kinds[name]), name not in self.never_null)
             for name in produced
         ]
-        rows = picked(self.source, {name: name for name in read})
-        frame = rows.mapInArrow(_Pass(steps), T.StructType(fields))
+        # by their places: Spark reads a dot in a name here, too
+        rows = picked(self.source, {f"c{place}": name for place, name in enumerate(read)})
+        frame = rows.mapInArrow(_Pass([*read], steps), T.StructType(fields))
         setattr(frame, STAGED, self)
         return frame
 
 
 @dataclass(frozen=True)
 class _Pass:
-    """Stages one behind the other, each with the columns that it makes."""
+    """Stages one behind the other, each with the columns that it makes, of those called `names`."""
 
+    names: Sequence[str]
     steps: Sequence[tuple[Stage, Sequence[str]]]
 
     def __call__(self, batches: Batches) -> Batches:
@@ -130,6 +132,7 @@ class _Pass:
 
         context = TaskContext.get()
         part = context.partitionId() if context else 0
+        batches = (type(b).from_arrays(b.columns, self.names) for b in batches)
         for stage, columns in self.steps:
             batches = stage.batches(batches, columns, part)
         return batches
