@@ -123,6 +123,7 @@ def test_whole_rankings_of_enron(sets, method, parameters):
     sets("enron").agrees(method, parameters, 4)
 
 
+@pytest.mark.slow
 def test_mutual_information_equals_scikit_learn(sets):
     for name in ("emotions", "enron"):
         data = sets(name)

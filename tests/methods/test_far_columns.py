@@ -33,6 +33,7 @@ def scores(x, y, method, **parameters):
     return ranking.sort_values("index")["score"].to_numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("scaling", ["none", "standard", "minmax"])
 @pytest.mark.parametrize("mode", ["closed", "paper", "convex"])

@@ -257,6 +257,7 @@ def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_d
             assert there.jobs <= without.jobs and there.scans <= without.scans
 
 
+@pytest.mark.slow
 def test_the_model_is_saved_with_them(spark, table, tmp_path):
     frame, y = table
     rows = [(a.tolist(), b.tolist()) for a, b in zip(frame.to_numpy(), y, strict=True)]

@@ -120,6 +120,7 @@ def test_rfs_iterates_are_nies(rows):
         agrees(got[keep], norms(path[scans - 2][0]), 1e-9)
 
 
+@pytest.mark.slow
 def test_rfs_of_rows_that_weigh_much_beside_gamma():
     """Rows that are fitted exactly, and of like ones no Cholesky factor of n × n is left: they are
     scanned."""

@@ -149,6 +149,7 @@ def test_gradient_and_loss_of_every_anchor(size, tile, sparse, k, s_min, lam):
     same_per_anchor(ours, naive, v)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
