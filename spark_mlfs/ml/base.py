@@ -206,7 +206,7 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
         small = self._small_bytes(checked, packed.profile)
         budgets = Budgets(small, self.getDriverBytes(), self.getWorkerBytes())
         state, cost, distributed = pipeline.compute(packed, checked, self._progress, budgets)
-        warn_of_early_stop(checked, state, stacklevel=4)
+        warn_of_early_stop(checked, state, stacklevel=5)
         facts = facts_of_learned(
             self.registry.kind,
             checked,

@@ -281,7 +281,7 @@ class SelectorEstimator(
             driver_bytes=self.getDriverBytes(),
             worker_bytes=self.getWorkerBytes(),
         )
-        result.warn(stacklevel=4)
+        result.warn(stacklevel=5)
         return MultiLabelSelectorModel.of(result)
 
 

@@ -14,9 +14,8 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.coding import code_block, plan_coding
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
-from spark_mlfs.kernels import counts as kernels
 from spark_mlfs.kernels import information as info
-from spark_mlfs.kernels import sparse_counts
+from spark_mlfs.kernels import link_cells, sparse_counts
 from spark_mlfs.methods.counting import Counting
 from spark_mlfs.statistics import contingency, labelsets, links, targets
 
@@ -126,7 +125,7 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
                 part.finish(part.partial(coded, profile), profile) for part in wanted.parts[1:]
             ]
             for cells in (3, 1 << 17):
-                monkeypatch.setattr(kernels, "CHUNK", cells)
+                monkeypatch.setattr(link_cells, "CHUNK", cells)
                 two_way.__dict__.pop("links", None)
                 numbers = wanted.reduced([two_way, *counted])
                 assert (
