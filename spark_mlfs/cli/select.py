@@ -326,6 +326,13 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
                 by_label, cost = pipeline.by_label(rows, result, budgets)
         if frame is not None:
             jobs["portrait"] = cost.jobs
+            looks_at_labels = result.request.parameters.get("label_coding") != "lp"
+            if by_label is None and count and looks_at_labels and not rows.profile.graded:
+                notice(
+                    "labels.csv is not written: what the kept features say of each label exceeds "
+                    "the memory allowed; keep fewer features, or raise --memory-bytes (on Spark "
+                    "--driver-bytes)"
+                )
     return Ranked(
         result,
         count,

@@ -15,8 +15,10 @@ from pyspark.sql import functions as F
 import spark_mlfs
 from spark_mlfs import cli
 from spark_mlfs.cli import transform
+from spark_mlfs.errors import BudgetError
 from spark_mlfs.frames.schema import attribute_names
 from spark_mlfs.output import folder as report_output
+from spark_mlfs.select.label_sets import SetsByLabel
 
 VOID = {"meta", "br", "img", "line", "polyline", "polygon", "link", "hr", "input"}
 
@@ -1011,3 +1013,17 @@ def test_row_weights_of_a_column(run, refused, tmp_path):
     assert "fdr takes no row weights" in refused(
         *given, "--method", "mim", "--selection-mode", "fdr"
     )
+
+
+def test_sets_by_label_that_exceed_the_memory_are_left_out_in_one_line(run, monkeypatch, tmp_path):
+    def exceeds(self, engine):
+        raise BudgetError("too large")
+
+    monkeypatch.setattr(SetsByLabel, "__call__", exceeds)
+    flags = ("--format", "numbers", "--method", "mim", "--num-top-features", "5")
+    code, _, err = run("select", *flags, "--engine", "local", "--output", tmp_path / "out")
+    assert code == 0 and err.count("labels.csv is not written") == 1, err
+    assert not (tmp_path / "out" / "labels.csv").exists()
+    monkeypatch.undo()
+    code, _, err = run("select", *flags, "--engine", "local", "--output", tmp_path / "whole")
+    assert code == 0 and "labels.csv" not in err and (tmp_path / "whole" / "labels.csv").exists()

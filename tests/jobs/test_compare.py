@@ -314,7 +314,6 @@ def test_figures_and_tables_as_files(tmp_path):
     names.add("tables/ranks-mlknn.tex")
     assert set(written[0]) == names | {f"tables/{m}-mlknn.tex" for m in tables.LARGER_IS_BETTER}
     ranks = written[0]["tables/ranks-mlknn.tex"].decode()
-    # lasso wins by one metric of both sets, is second by none
     assert f"lasso: {methods.METHODS.create('lasso').title}" in ranks.replace("$", "")
     assert ranks.count("{") == ranks.count("}") and "Hamming loss" in ranks and "& mean" in ranks
     for name, start in (
