@@ -233,6 +233,7 @@ def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     assert labels.shape == scores.shape == (2, 4)
 
 
+@pytest.mark.slow
 def test_features_are_found_by_name(spark):
     x, y = data()
     model = spark_mlfs.BRSVMClassifier().fit(frame_of(spark, x, y))
@@ -393,6 +394,7 @@ def test_before_arrow_functions_rows_pass_through_pandas(spark, monkeypatch, kin
         ).collect()
 
 
+@pytest.mark.slow
 def test_neighbours_over_the_cluster_with_equal_and_unlabelled_rows(spark):
     """Rows without ids of their own that are equal are neighbours of each other; a row without
     labels is none."""

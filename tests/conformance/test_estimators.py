@@ -392,6 +392,7 @@ def test_loading_asks_what_a_path_holds(fits, key):
             )
 
 
+@pytest.mark.slow
 def test_loading_a_path_of_something_else(spark, fits, frame, tmp_path):
     from pyspark.ml.feature import VectorSlicer
 

@@ -161,12 +161,15 @@ def test_spark_gives_the_same_bits(spark, binning):
     ]
     here = spark_mlfs.drift(*tables, binning=binning)
     there = spark_mlfs.drift(*frames, binning=binning)
-    named = [
-        (pd.DataFrame(X).add_prefix("features_"), pd.DataFrame(Y).add_prefix("labels_"))
+    longer = [
+        (
+            pd.DataFrame(np.tile(X, (50, 1))).add_prefix("features_"),
+            pd.DataFrame(np.tile(Y, (50, 1))).add_prefix("labels_"),
+        )
         for X, Y in tables
     ]
     with pytest.raises(BudgetError, match="memory_bytes"):  # of tables behind a Spark frame
-        spark_mlfs.drift(frames[0], *named, binning=binning, memory_bytes=1 << 10)
+        spark_mlfs.drift(frames[0], *longer, binning=binning, memory_bytes="1MB")
     names = {f"features_{j}": f"x{j}" for j in range(12)} | {
         f"labels_{j}": f"y{j}" for j in range(5)
     }

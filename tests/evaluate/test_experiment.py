@@ -326,6 +326,7 @@ def test_training_and_test_files(spark):
         marked(frame, frame.drop("labels"))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_run_says_why_and_the_others_go_on(data):
     *_, packed = data
     split = Protocol.of("70/30").splits()[0]

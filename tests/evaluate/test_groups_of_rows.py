@@ -131,6 +131,7 @@ def test_one_row_a_group_is_no_group() -> None:
     assert unevenness(folds, Y)[1] <= unevenness(others, Y)[1] + 0.01 < unevenness(chance, Y)[1]
 
 
+@pytest.mark.slow
 def test_groups_of_a_spark_frame_are_those_in_memory(spark) -> None:
     Y, group = rows(3, 40)
     names = [f"p{g}" for g in group]

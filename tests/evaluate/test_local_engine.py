@@ -212,6 +212,7 @@ for number, ranking in enumerate((["--method", "jmi"], ["--model", sys.argv[1] +
 """
 
 
+@pytest.mark.slow
 def test_without_spark(tmp_path):
     options = [word for name, value in PLANTED.items() for word in ("--option", f"{name}={value}")]
     command = [sys.executable, "-c", NO_SPARK, str(tmp_path), "--format", "planted", *options]

@@ -95,6 +95,7 @@ def test_correlations_with_grades_equal_numpy():
     assert np.allclose(seen.relevance, both[:4, 4:]) and (seen.explained > 0).any()
 
 
+@pytest.mark.slow
 def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypatch):
     """Of about as many rows as asked for, the same whatever the partitioning; equal rows need no
     ids of their own."""

@@ -175,6 +175,7 @@ def test_rows_of_one_id_stay_together():
     assert len(set(first_fold[:3])) == 1 and first_fold.sum() == 3
 
 
+@pytest.mark.slow
 def test_many_rows_are_stratified_by_labelset(spark, data, monkeypatch):
     ids, _, y, frame, packed = data
     monkeypatch.setattr(protocol, "MOST_LISTED_ROWS", 10)
@@ -216,6 +217,7 @@ def test_rare_labelsets_are_divided_by_their_shares():
 # ---- applying them ----
 
 
+@pytest.mark.slow
 def test_training_rows_are_profiled_on_their_own(spark, data):
     ids, x, y, frame, packed = data
     split = Protocol.of("3-fold", seed=5).splits()[1]

@@ -544,6 +544,7 @@ def unguarded(tree, name):
     return out
 
 
+@pytest.mark.slow
 def test_no_action_of_the_library_shows_sparks_own_error():
     package = Path(__file__).resolve().parents[2] / "spark_mlfs"
     found = [

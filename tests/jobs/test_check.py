@@ -126,6 +126,7 @@ def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     ] == list(truth.sum(axis=0))
 
 
+@pytest.mark.slow
 def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
     """What an executor's loss does to rows that follow from a shuffle costs another try, no
     more."""
@@ -455,6 +456,7 @@ def test_rows_on_each_side_of_a_label_are_those_sorted():
         assert [[(v, path) for path, v, _, _ in side] for side in sides] == expected
 
 
+@pytest.mark.slow
 def test_more_labels_have_coarser_curves():
     rng = np.random.default_rng(6)
     s, t = rng.normal(size=(200, 3000)), (rng.random((200, 3000)) < 0.1).astype(float)
@@ -495,6 +497,7 @@ def test_the_page_tells_which_threshold(run, refused, home, predicted, tmp_path)
     assert "exists" in refused(*flags(home, "--output", out)[:-1])
 
 
+@pytest.mark.slow
 def test_many_rows_with_a_tag_are_told(run, home):
     assert overtagged({"a": 62, "b": 9}, 100, {"a": 0.26, "b": 0.01}).startswith(
         "62 % of the rows get the tag 'a', which 26 % had in training: give a higher --threshold"

@@ -342,6 +342,7 @@ def test_figures_and_tables_as_files(tmp_path):
         outcome({"one": TIED["one"]}).cd_diagram(str(tmp_path / "cd.png"))
 
 
+@pytest.mark.slow
 def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
     file = write_plan(
         tmp_path,

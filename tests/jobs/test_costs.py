@@ -170,6 +170,7 @@ def test_bytes_that_spark_moves(monkeypatch):
     }
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_it_will_cost(run, tmp_path):
     base = ("select", *MADE, "--method", "mim", "--output", tmp_path / "x", "--dry-run")
     here = json.loads(run(*base, "--engine", "local", "--json")[1])

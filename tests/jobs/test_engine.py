@@ -123,6 +123,7 @@ def test_both_engines_write_the_same_files(both):
     assert saved[0] == saved[1]
 
 
+@pytest.mark.slow
 def test_a_model_is_read_by_the_other_engine(both, spark, run, tmp_path):
     local, there = both(*MADE, "--method", "fisher", "--selection-mode", "fdr", "--fdr", 0.2)
     model, own = (

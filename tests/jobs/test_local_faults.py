@@ -31,6 +31,7 @@ def started(*arguments, before):
     )
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_one_line(tmp_path):
     process = started(
         tmp_path / "out",
@@ -53,6 +54,7 @@ def test_an_interrupt_is_one_line(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line(tmp_path):
     def little_room():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

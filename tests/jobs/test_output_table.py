@@ -132,6 +132,7 @@ def test_scores_as_a_table(spark, selection, tmp_path):
     assert spark.table("marts.scored").orderBy("id").collect() == want and len(want) == 90
 
 
+@pytest.mark.slow
 def test_delta_is_refused_where_the_session_has_none(spark, selection, tmp_path, capsys):
     command = [
         "transform",
@@ -150,6 +151,7 @@ def test_delta_is_refused_where_the_session_has_none(spark, selection, tmp_path,
     assert "none" not in tables(spark)
 
 
+@pytest.mark.slow
 def test_a_write_that_fails_leaves_nothing(spark, warehouse):
     frame = spark.range(40).repartition(4)
     failing = frame.withColumn(

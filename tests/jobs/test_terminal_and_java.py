@@ -20,6 +20,7 @@ from spark_mlfs import cli
 from spark_mlfs.cli import command
 
 
+@pytest.mark.slow
 def test_a_reader_that_ends_ends_no_command(tmp_path):
     """As in ``spark-mlfs ... | head -1``."""
     run = [sys.executable, "-m", "spark_mlfs.cli", "methods"]

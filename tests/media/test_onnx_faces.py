@@ -129,6 +129,7 @@ def test_partitions_give_what_arrays_give(spark, frame, tmp_path):
     np.testing.assert_array_equal(got, expected[[i % 30 for i in range(40)]])
 
 
+@pytest.mark.slow
 def test_a_saved_stage_has_its_model(spark, frame, tmp_path):
     path = saved(tmp_path / "m.onnx", *images())
     encoder = spark_mlfs.OnnxEncoder(modelPath=path)

@@ -200,6 +200,7 @@ def test_mrmr_quotients_of_hardly_any_redundancy():
     assert np.allclose(gains, relevance[picks] / [1, 1e-12, 1e-12, 1e-12], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_mrmr_takes_one_scan_of_the_gram_or_one_job_of_counts_a_batch(rows):
     packed = rows("planted").packed
     assert run(packed, "mrmr", 8, **PACKAGE).scans == 2  # the packing is one
@@ -588,6 +589,7 @@ def test_too_many_features_for_the_driver(spread, monkeypatch):
             )
 
 
+@pytest.mark.slow
 def test_estimators_and_their_params(frame_of, rows):
     data = rows("planted")
     frame = frame_of(data.x, data.y)

@@ -115,6 +115,7 @@ def test_a_class_of_the_user_keeps_its_own_path():
     assert class_path(Mine) == f"{__name__}.Mine"
 
 
+@pytest.mark.slow
 def test_a_method_from_outside_is_fitted_saved_and_loaded(frame, tmp_path):
     """Also in a pipeline; and where the method is no longer registered, loading says which class is
     missing."""

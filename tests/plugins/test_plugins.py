@@ -75,6 +75,7 @@ def test_a_package_that_cannot_be_imported_is_told(tmp_path, monkeypatch, text):
     sys.modules.pop("mlfs_broken", None)
 
 
+@pytest.mark.slow
 def test_it_keeps_the_laws(installed, spark):
     check_method(installed, spark)
 
@@ -158,6 +159,7 @@ def test_command_line(installed, spark, tmp_path, capsys):
     assert len(pd.read_csv(output / "ranking.csv")) == manifest["data"]["features"]
 
 
+@pytest.mark.slow
 def test_it_takes_part_in_comparisons(installed, spark):
     plan = {
         "data": [

@@ -115,6 +115,7 @@ def test_its_options_are_checked(installed, path, options, message):
     assert accept_options("pairs", {"words": "a"}) == {"words": ["a"]}
 
 
+@pytest.mark.slow
 def test_it_is_read(installed, spark, lines, tmp_path):
     frame = spark_mlfs.read.pairs(spark, lines, ["a", "b", "c"])
     same = spark_mlfs.read.load(spark, lines, "pairs", words=["a", "b", "c"], mark="|")
@@ -128,6 +129,7 @@ def test_it_is_read(installed, spark, lines, tmp_path):
     assert sorted(row.features.tolist() for row in orc.collect()) == [[0.0, 1.0], [1.0, 0.0]]
 
 
+@pytest.mark.slow
 def test_command_line_and_toml(installed, spark, lines, tmp_path, capsys):
     words = ["--option", "words=a", "--option", "words=b", "--option", "words=c"]
     command = [

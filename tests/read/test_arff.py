@@ -101,9 +101,6 @@ SETS = [
         (28596, 500, 22, 2.158, 1341),
         marks=pytest.mark.slow,
     ),
-    pytest.param(
-        "imdb", "Imdb.arff.gz", 28, (120919, 1001, 28, 2.000, 4503), marks=pytest.mark.slow
-    ),
 ]
 
 

@@ -466,6 +466,7 @@ def test_missing_values_of_every_form(spark, features, zero, kept):
         assert sorted(r.features.toArray().tolist() for r in found) == sorted(map(list, expected))
 
 
+@pytest.mark.slow
 def test_a_table_is_read_in_the_pass_that_packs(spark, capsys, tmp_path, monkeypatch):
     """One pass through Python from raw cells to blocks, of files of CSV, too."""
     rows = [row("p"), row("q", SparseVector(4, {0: 1.0}), (0.0, 1.0), (0, 1), 2.0, 0, ())]

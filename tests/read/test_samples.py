@@ -25,6 +25,7 @@ def matrices(frame):
     )
 
 
+@pytest.mark.slow
 def test_numbers(spark):
     frame = load(spark, None, "numbers", seed=1)
     x, y = matrices(frame)

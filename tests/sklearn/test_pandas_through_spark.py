@@ -24,6 +24,7 @@ def test_fit_takes_a_pandas_frame(spark):
     )
 
 
+@pytest.mark.slow
 def test_words_of_a_pandas_frame(spark):
     frame = pd.DataFrame(
         {

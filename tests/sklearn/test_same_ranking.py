@@ -101,6 +101,7 @@ def test_rules_and_screens(spark):
         assert list(here.kept["index"]) == list(one.kept["index"])
 
 
+@pytest.mark.slow
 def test_selectors_of_both_faces(spark):
     x, y = example()
     model = spark_mlfs.MultiLabelSelector(

@@ -169,6 +169,7 @@ def test_states_merge_in_any_order_and_travel():
         assert (merged.ids == want.ids).all() and (merged.squares == want.squares).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
