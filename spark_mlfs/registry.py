@@ -51,6 +51,7 @@ PHRASES = {  # that the modules of entries share: ``$name`` in their documentati
     "row id) bounds the cost: anchors × rows × features",
 }
 
+LINE_LENGTH = 100  # of documentation
 SECTION = "\nSymbols: "  # what the documentation of an entry has
 
 
@@ -70,7 +71,7 @@ def _filled(section: str) -> str:
         text = longer
     if text == section:
         return section
-    return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(text, LINE_LENGTH, break_long_words=False, break_on_hyphens=False)
 
 
 class Entry:

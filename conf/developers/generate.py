@@ -19,12 +19,13 @@ from pages import pages
 import spark_mlfs
 from spark_mlfs import formats
 from spark_mlfs.adapters.classes import EstimatorClasses
-from spark_mlfs.adapters.docstrings import WIDTH, annotation, literal
+from spark_mlfs.adapters.docstrings import annotation, literal
 from spark_mlfs.ml import encoders, selectors, shared
 from spark_mlfs.ml import learners as spark_learners
 from spark_mlfs.ml import texts as spark_texts
 from spark_mlfs.ml.params import Checked
 from spark_mlfs.params import REQUIRED, Optional, Parameter
+from spark_mlfs.registry import LINE_LENGTH
 from spark_mlfs.sklearn import encoders as array_encoders
 from spark_mlfs.sklearn import learners, texts
 from spark_mlfs.sklearn import selectors as array_selectors
@@ -113,7 +114,7 @@ def method(name: str, words: Sequence[str], returns: str) -> str:
     lines = [f"    def {name}({words[0]}"]
     for word in words[1:]:
         longer = f"{lines[-1]}, {word}"
-        if len(longer) < WIDTH:
+        if len(longer) < LINE_LENGTH:
             lines[-1] = longer
         else:
             lines[-1] += ","
@@ -158,7 +159,9 @@ def stub(face: str, classes: EstimatorClasses) -> str:
         doc = " ".join(
             (inspect.getdoc(cls.entry) or cls.entry.title).split("\n\n")[0].split()
         ).replace("\\", "\\\\")
-        doc = textwrap.fill(f'"""{doc}"""', WIDTH, initial_indent="    ", subsequent_indent="    ")
+        doc = textwrap.fill(
+            f'"""{doc}"""', LINE_LENGTH, initial_indent="    ", subsequent_indent="    "
+        )
         words = [
             "self",
             *(["*"] if cls.entry.parameters else []),

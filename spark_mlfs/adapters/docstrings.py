@@ -27,10 +27,10 @@ from ..params import (
     Text,
     camel_words,
 )
+from ..registry import LINE_LENGTH
 from .columns import COLUMN
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-WIDTH = 130
 
 _TYPES = {
     Integer: "int",
@@ -94,7 +94,9 @@ def entries(parameters: Iterable[Parameter], spelled: Spelling) -> str:
         elif not isinstance(innermost, Flag) and innermost is not COLUMN:
             doc += f" ({p.constraint})"  # the type does not say it
         lines.append(f"{spelled(p)} : {kind}, default {literal(p.default)}")
-        lines += textwrap.wrap(doc, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            doc, LINE_LENGTH - 8, initial_indent="    ", subsequent_indent="    "
+        )
     return "\n".join(lines)
 
 

@@ -7,11 +7,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *, method_params: Mapping[str, Any] | None = None,
-    sample_weight: Any = None, row_ids: Any = None, row_groups: Any = None, label_delimiter: str | None = None,
-    label_key: str | None = None, screen: str | None = None, include: Any = None, exclude: Any = None, groups: Any = None,
-    costs: Any = None, penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
-    graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
+def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *,
+    method_params: Mapping[str, Any] | None = None, sample_weight: Any = None,
+    row_ids: Any = None, row_groups: Any = None, label_delimiter: str | None = None,
+    label_key: str | None = None, screen: str | None = None, include: Any = None,
+    exclude: Any = None, groups: Any = None, costs: Any = None, penalties: Any = None,
+    budget: float | None = None, memory_bytes: int | None = None, graded_labels: bool = False,
+    grade_range: Any = None, label_cuts: Any = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pd.DataFrame:
     """Rank the features of a table by a method and return the `k` best, without Spark.
 

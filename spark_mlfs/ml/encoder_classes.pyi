@@ -122,27 +122,31 @@ class _PassagePooling:
 
 class ImageFeatures(_Side, _Thumbnail, _Hues, _Cells, _Orientations, _MaxPixels, EncoderStage, entry="image"):
     """Small grey picture, histogram of colours and directions of edges of an image."""
-    def __init__(self, *, side: int = 64, thumbnail: int = 8, hues: int = 12, cells: int = 4, orientations: int = 9,
-        maxPixels: int = 50000000, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, side: int = 64, thumbnail: int = 8, hues: int = 12, cells: int = 4, orientations: int = 9,
-        maxPixels: int = 50000000, **common: Unpack[_Common]) -> Self: ...
+    def __init__(self, *, side: int = 64, thumbnail: int = 8, hues: int = 12, cells: int = 4,
+        orientations: int = 9, maxPixels: int = 50000000, **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, side: int = 64, thumbnail: int = 8, hues: int = 12, cells: int = 4,
+        orientations: int = 9, maxPixels: int = 50000000, **common: Unpack[_Common]) -> Self: ...
 class SoundFeatures(_Bands, _Window, _MaxHertz, _MaxSamples, EncoderStage, entry="sound"):
     """Log-mel means and deviations, zero crossings and spectral centroid of a sound."""
-    def __init__(self, *, bands: int = 40, window: float = 0.046, maxHertz: float = 8000.0, maxSamples: int = 40000000,
-        **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, bands: int = 40, window: float = 0.046, maxHertz: float = 8000.0, maxSamples: int = 40000000,
-        **common: Unpack[_Common]) -> Self: ...
+    def __init__(self, *, bands: int = 40, window: float = 0.046, maxHertz: float = 8000.0,
+        maxSamples: int = 40000000, **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, bands: int = 40, window: float = 0.046, maxHertz: float = 8000.0,
+        maxSamples: int = 40000000, **common: Unpack[_Common]) -> Self: ...
 class OnnxEncoder(_ModelPath, _Output, _Layer, _Pooling, _BatchSize, _BatchBytes, _ImageSize, _Mean, _Deviation, _Channels, _Resize, _MaxPixels, _MaxLength, _PadId, _PassageLength, _PassageOverlap, _PassagePooling, EncoderStage, entry="onnx"):
     """Vectors of images, token ids or texts by an ONNX model, run by onnxruntime."""
-    def __init__(self, *, modelPath: str | None = None, output: str | None = None, layer: str | None = None,
-        pooling: Literal['mean', 'max', 'first'] = "mean", batchSize: int = 16, batchBytes: int = 67108864,
-        imageSize: int | None = None, mean: Sequence[float] = [0.0], deviation: Sequence[float] = [1.0],
-        channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop", maxPixels: int = 50000000,
-        maxLength: int = 512, padId: int = 0, passageLength: int | None = None, passageOverlap: int = 0,
+    def __init__(self, *, modelPath: str | None = None, output: str | None = None,
+        layer: str | None = None, pooling: Literal['mean', 'max', 'first'] = "mean",
+        batchSize: int = 16, batchBytes: int = 67108864, imageSize: int | None = None,
+        mean: Sequence[float] = [0.0], deviation: Sequence[float] = [1.0],
+        channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop",
+        maxPixels: int = 50000000, maxLength: int = 512, padId: int = 0,
+        passageLength: int | None = None, passageOverlap: int = 0,
         passagePooling: Literal['mean', 'max'] = "mean", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, modelPath: str | None = None, output: str | None = None, layer: str | None = None,
-        pooling: Literal['mean', 'max', 'first'] = "mean", batchSize: int = 16, batchBytes: int = 67108864,
-        imageSize: int | None = None, mean: Sequence[float] = [0.0], deviation: Sequence[float] = [1.0],
-        channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop", maxPixels: int = 50000000,
-        maxLength: int = 512, padId: int = 0, passageLength: int | None = None, passageOverlap: int = 0,
+    def setParams(self, *, modelPath: str | None = None, output: str | None = None,
+        layer: str | None = None, pooling: Literal['mean', 'max', 'first'] = "mean",
+        batchSize: int = 16, batchBytes: int = 67108864, imageSize: int | None = None,
+        mean: Sequence[float] = [0.0], deviation: Sequence[float] = [1.0],
+        channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop",
+        maxPixels: int = 50000000, maxLength: int = 512, padId: int = 0,
+        passageLength: int | None = None, passageOverlap: int = 0,
         passagePooling: Literal['mean', 'max'] = "mean", **common: Unpack[_Common]) -> Self: ...

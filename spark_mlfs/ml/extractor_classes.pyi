@@ -104,18 +104,21 @@ class LIFTExtractor(_Ratio, _MaxIter, _Seed, _Scaling, ExtractorEstimator, entry
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> Self: ...
 class LIFTRSMExtractor(_Ratio, _Subspaces, _Width, _Alpha, _Beta, _Thr, _Whiten, _MaxIter, _Seed, _Scaling, ExtractorEstimator, entry="lift-rsm"):
     """Label-specific features reduced under pairwise constraints in random subspaces."""
-    def __init__(self, *, ratio: float = 0.2, subspaces: int = 10, width: int = 20, alpha: float = 0.05, beta: float = 0.05,
-        thr: float = 0.95, whiten: bool = False, maxIter: int = 50, seed: int = 0,
+    def __init__(self, *, ratio: float = 0.2, subspaces: int = 10, width: int = 20,
+        alpha: float = 0.05, beta: float = 0.05, thr: float = 0.95, whiten: bool = False,
+        maxIter: int = 50, seed: int = 0,
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, ratio: float = 0.2, subspaces: int = 10, width: int = 20, alpha: float = 0.05, beta: float = 0.05,
-        thr: float = 0.95, whiten: bool = False, maxIter: int = 50, seed: int = 0,
+    def setParams(self, *, ratio: float = 0.2, subspaces: int = 10, width: int = 20,
+        alpha: float = 0.05, beta: float = 0.05, thr: float = 0.95, whiten: bool = False,
+        maxIter: int = 50, seed: int = 0,
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> Self: ...
 class MDDMExtractor(_Variant, _Mu, _Dim, _Scaling, ExtractorEstimator, entry="mddm"):
     """Projection of maximum dependence on the labels."""
     def __init__(self, *, variant: Literal['p', 'f'] = "p", mu: float = 0.5, dim: int | None = None,
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, variant: Literal['p', 'f'] = "p", mu: float = 0.5, dim: int | None = None,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> Self: ...
+    def setParams(self, *, variant: Literal['p', 'f'] = "p", mu: float = 0.5,
+        dim: int | None = None, scaling: Literal['standard', 'minmax', 'none'] = "standard",
+        **common: Unpack[_Common]) -> Self: ...
 class MLSIExtractor(_Beta, _Gamma, _Dim_, _Scaling, ExtractorEstimator, entry="mlsi"):
     """Latent features that keep both the inputs and the labels."""
     def __init__(self, *, beta: float = 0.5, gamma: float = 1.0, dim: int = 50,
@@ -124,7 +127,9 @@ class MLSIExtractor(_Beta, _Gamma, _Dim_, _Scaling, ExtractorEstimator, entry="m
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> Self: ...
 class MLNBExtractor(_Share, _Population, _Generations, _Folds, _Seed, _Scaling, ExtractorEstimator, entry="mlnb"):
     """Principal components chosen by a genetic search for naive Bayes."""
-    def __init__(self, *, share: float = 0.3, population: int = 20, generations: int = 100, folds: int = 10, seed: int = 0,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, share: float = 0.3, population: int = 20, generations: int = 100, folds: int = 10, seed: int = 0,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> Self: ...
+    def __init__(self, *, share: float = 0.3, population: int = 20, generations: int = 100,
+        folds: int = 10, seed: int = 0, scaling: Literal['standard', 'minmax', 'none'] = "standard",
+        **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, share: float = 0.3, population: int = 20, generations: int = 100,
+        folds: int = 10, seed: int = 0, scaling: Literal['standard', 'minmax', 'none'] = "standard",
+        **common: Unpack[_Common]) -> Self: ...

@@ -289,57 +289,68 @@ class _Judge:
 class MIMSelector(_NumBins, _Binning, _BiasCorrection, _LabelCoding, _LabelWeights, _LabelNoise, SelectorEstimator, entry="mim"):
     """Mutual information maximisation: R(f) = Σ_l I(f; Y_l), or I(f; labelset)."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", labelCoding: Literal['br', 'lp'] = "br",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none",
+        labelCoding: Literal['br', 'lp'] = "br",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", labelCoding: Literal['br', 'lp'] = "br",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none",
+        labelCoding: Literal['br', 'lp'] = "br",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class JMISelector(_NumBins, _Binning, _BiasCorrection_, _LabelCoding, _LabelWeights, _LabelNoise, SelectorEstimator, entry="jmi"):
-    """Joint mutual information: J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l), or with the labelset as one class."""
+    """Joint mutual information: J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l), or with the labelset as one
+    class."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", labelCoding: Literal['br', 'lp'] = "br",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        biasCorrection: Literal['none', 'miller-madow'] = "none",
+        labelCoding: Literal['br', 'lp'] = "br",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", labelCoding: Literal['br', 'lp'] = "br",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        biasCorrection: Literal['none', 'miller-madow'] = "none",
+        labelCoding: Literal['br', 'lp'] = "br",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class CMISelector(_NumBins, _Binning, _BiasCorrection_, _LabelCoding, SelectorEstimator, entry="cmi"):
-    """Conditional mutual information: Σ_l I(f; Y_l | X_S), S jointly, or with the labelset as one class."""
+    """Conditional mutual information: Σ_l I(f; Y_l | X_S), S jointly, or with the labelset as one
+    class."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", labelCoding: Literal['br', 'lp'] = "br",
-        **common: Unpack[_Common]) -> None: ...
+        biasCorrection: Literal['none', 'miller-madow'] = "none",
+        labelCoding: Literal['br', 'lp'] = "br", **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", labelCoding: Literal['br', 'lp'] = "br",
-        **common: Unpack[_Common]) -> Self: ...
+        biasCorrection: Literal['none', 'miller-madow'] = "none",
+        labelCoding: Literal['br', 'lp'] = "br", **common: Unpack[_Common]) -> Self: ...
 class Chi2Selector(_NumBins, _Binning, _LabelCoding, _Aggregate, _LabelWeights, _LabelNoise, SelectorEstimator, entry="chi2"):
-    """χ² statistic of feature against each label (sum, mean or maximum over labels), or against the labelset."""
+    """χ² statistic of feature against each label (sum, mean or maximum over labels), or against the
+    labelset."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         labelCoding: Literal['br', 'lp'] = "br", aggregate: Literal['sum', 'mean', 'max'] = "sum",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         labelCoding: Literal['br', 'lp'] = "br", aggregate: Literal['sum', 'mean', 'max'] = "sum",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class QuotaSelector(_NumBins, _Binning, _Power, _PerLabel, _LabelWeights, _LabelNoise, SelectorEstimator, entry="quota"):
     """Label quotas: each label keeps its best features, in proportion to its rows."""
-    def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width", power: float = 1.0,
-        perLabel: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+    def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
+        power: float = 1.0, perLabel: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width", power: float = 1.0,
-        perLabel: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+    def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
+        power: float = 1.0, perLabel: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class PPTCMISelector(_NumBins, _Binning, _BiasCorrection, _Criterion, _Estimator, _MinCount, _K, SelectorEstimator, entry="ppt-cmi"):
     """Pruned labelsets as one class, then CMI or MIM; plug-in or k-nearest-neighbour estimates."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
-        estimator: Literal['plug-in', 'knn'] = "plug-in", minCount: int = 6, k: int = 6, **common: Unpack[_Common]) -> None: ...
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none",
+        criterion: Literal['cmi', 'mim'] = "cmi", estimator: Literal['plug-in', 'knn'] = "plug-in",
+        minCount: int = 6, k: int = 6, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
-        estimator: Literal['plug-in', 'knn'] = "plug-in", minCount: int = 6, k: int = 6, **common: Unpack[_Common]) -> Self: ...
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none",
+        criterion: Literal['cmi', 'mim'] = "cmi", estimator: Literal['plug-in', 'knn'] = "plug-in",
+        minCount: int = 6, k: int = 6, **common: Unpack[_Common]) -> Self: ...
 class PMUSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="pmu"):
     """R(f) − Σ_s Σ_l co(f, s, l) − Σ_{l<l'} co(f, l, l')."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -350,32 +361,32 @@ class D2FSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoi
     """R(f) − Σ_s Σ_l co(f, s, l): relevance less what the picked features already tell."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class MDMRSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoise, SelectorEstimator, entry="mdmr"):
     """R(f) − mean_s [I(f; s) − Σ_l I(f; Y_l | s)]."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class SCLSSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoise, SelectorEstimator, entry="scls"):
     """R(f)·(1 − Σ_s I(f; s)/H(f)): the redundancy is label-free."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class LRFSSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="lrfs"):
     """Σ_{l≠l'} I(f; Y_l' | Y_l) − mean_s I(f; s)."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -385,19 +396,21 @@ class LRFSSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entr
 class FIMFSelector(_NumBins, _Binning, _BiasCorrection_, _NumLabels, SelectorEstimator, entry="fimf"):
     """R(f) − Σ over pairs of the highest-entropy labels of co(f, l, l')."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", numLabels: int = 10, **common: Unpack[_Common]) -> None: ...
+        biasCorrection: Literal['none', 'miller-madow'] = "none", numLabels: int = 10,
+        **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", numLabels: int = 10, **common: Unpack[_Common]) -> Self: ...
+        biasCorrection: Literal['none', 'miller-madow'] = "none", numLabels: int = 10,
+        **common: Unpack[_Common]) -> Self: ...
 class ENMSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoise, SelectorEstimator, entry="enm"):
     """‖(I(f; Y_l))_l‖₂."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, **common: Unpack[_Common]) -> Self: ...
 class GMMSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="gmm"):
     """Geometric mean over the labels of I(f; Y_l), each floored at 1e-12."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -405,15 +418,16 @@ class GMMSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none", **common: Unpack[_Common]) -> Self: ...
 class MRMRSelector(_NumBins, _Binning, _BiasCorrection, _Relevance, _Redundancy, _Scheme, SelectorEstimator, entry="mrmr"):
-    """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the picked features."""
+    """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the
+    picked features."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", relevance: Literal['mi', 'f'] = "mi",
-        redundancy: Literal['mi', 'correlation'] = "mi", scheme: Literal['difference', 'quotient'] = "difference",
-        **common: Unpack[_Common]) -> None: ...
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none",
+        relevance: Literal['mi', 'f'] = "mi", redundancy: Literal['mi', 'correlation'] = "mi",
+        scheme: Literal['difference', 'quotient'] = "difference", **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", relevance: Literal['mi', 'f'] = "mi",
-        redundancy: Literal['mi', 'correlation'] = "mi", scheme: Literal['difference', 'quotient'] = "difference",
-        **common: Unpack[_Common]) -> Self: ...
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none",
+        relevance: Literal['mi', 'f'] = "mi", redundancy: Literal['mi', 'correlation'] = "mi",
+        scheme: Literal['difference', 'quotient'] = "difference", **common: Unpack[_Common]) -> Self: ...
 class IGMFSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="igmf"):
     """2·I(f; labelset) / (H(f) + H(labelset))."""
     def __init__(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -421,11 +435,13 @@ class IGMFSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entr
     def setParams(self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none", **common: Unpack[_Common]) -> Self: ...
 class FastCanSelector(_Tol, SelectorEstimator, entry="fastcan"):
-    """J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖²: what f adds to the sum of squared canonical correlations with the labels."""
+    """J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖²: what f adds to the sum of squared canonical correlations with the
+    labels."""
     def __init__(self, *, tol: float = 0.01, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, tol: float = 0.01, **common: Unpack[_Common]) -> Self: ...
 class ForwardSelector(_Penalty, _Folds, _LabelSketch, _LabelWeights, _LabelPower, _Candidates, SelectorEstimator, entry="forward"):
-    """J(j): the share of the labels' variance that feature j explains on rows it was not fitted to, beside the picks."""
+    """J(j): the share of the labels' variance that feature j explains on rows it was not fitted to,
+    beside the picks."""
     def __init__(self, *, penalty: float = 1.0, folds: int = 5, labelSketch: int | None = None,
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelPower: float = 1.0,
         candidates: int | None = 2000, **common: Unpack[_Common]) -> None: ...
@@ -437,119 +453,154 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
     def __init__(self, **common: Unpack[_Common]) -> None: ...
     def setParams(self, **common: Unpack[_Common]) -> Self: ...
 class FisherSelector(_LabelCoding_, _LabelWeights, SelectorEstimator, entry="fisher"):
-    """Fisher score Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c, mean over labels; or over overlapping labels, or labelsets."""
+    """Fisher score Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c, mean over labels; or over overlapping labels,
+    or labelsets."""
     def __init__(self, *, labelCoding: Literal['br', 'overlap', 'lp'] = "br",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, labelCoding: Literal['br', 'overlap', 'lp'] = "br",
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> Self: ...
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        **common: Unpack[_Common]) -> Self: ...
 class SPECSelector(_Criterion_, _K_, _Similarity, SelectorEstimator, entry="spec"):
     """Spectral selection on the graph of rows with similar labels."""
     def __init__(self, *, criterion: Literal['phi1', 'phi2', 'phi3'] = "phi1", k: int | None = None,
         similarity: Literal['overlap', 'jaccard'] = "overlap", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, criterion: Literal['phi1', 'phi2', 'phi3'] = "phi1", k: int | None = None,
-        similarity: Literal['overlap', 'jaccard'] = "overlap", **common: Unpack[_Common]) -> Self: ...
+    def setParams(self, *, criterion: Literal['phi1', 'phi2', 'phi3'] = "phi1",
+        k: int | None = None, similarity: Literal['overlap', 'jaccard'] = "overlap",
+        **common: Unpack[_Common]) -> Self: ...
 class GMBASelector(_Mode, _K, _SMin, _Lam, _Beta, _Similarity, _Scaling, _NumAnchors, _Shuffle, _Seed, _MaxIter, SelectorEstimator, entry="gmba"):
     """Graph-margin weights: hits near, misses a margin away, under a label similarity."""
-    def __init__(self, *, mode: Literal['paper', 'convex', 'closed'] = "convex", k: int = 3, sMin: float = 1.0, lam: float = 1.0,
-        beta: float = 0.9, similarity: Literal['overlap', 'jaccard'] = "overlap",
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", numAnchors: int | None = None, shuffle: bool = True,
-        seed: int = 0, maxIter: int = 500, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, mode: Literal['paper', 'convex', 'closed'] = "convex", k: int = 3, sMin: float = 1.0, lam: float = 1.0,
-        beta: float = 0.9, similarity: Literal['overlap', 'jaccard'] = "overlap",
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", numAnchors: int | None = None, shuffle: bool = True,
-        seed: int = 0, maxIter: int = 500, **common: Unpack[_Common]) -> Self: ...
+    def __init__(self, *, mode: Literal['paper', 'convex', 'closed'] = "convex", k: int = 3,
+        sMin: float = 1.0, lam: float = 1.0, beta: float = 0.9,
+        similarity: Literal['overlap', 'jaccard'] = "overlap",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", numAnchors: int | None = None,
+        shuffle: bool = True, seed: int = 0, maxIter: int = 500, **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, mode: Literal['paper', 'convex', 'closed'] = "convex", k: int = 3,
+        sMin: float = 1.0, lam: float = 1.0, beta: float = 0.9,
+        similarity: Literal['overlap', 'jaccard'] = "overlap",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", numAnchors: int | None = None,
+        shuffle: bool = True, seed: int = 0, maxIter: int = 500, **common: Unpack[_Common]) -> Self: ...
 class ReliefFSelector(_Mode_, _K, _NumAnchors, _Seed, SelectorEstimator, entry="relieff"):
-    """Features that differ between near misses and agree between near hits, over label pairs or labelsets."""
-    def __init__(self, *, mode: Literal['pairwise', 'hamming'] = "pairwise", k: int = 3, numAnchors: int | None = None,
-        seed: int = 0, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, mode: Literal['pairwise', 'hamming'] = "pairwise", k: int = 3, numAnchors: int | None = None,
-        seed: int = 0, **common: Unpack[_Common]) -> Self: ...
+    """Features that differ between near misses and agree between near hits, over label pairs or
+    labelsets."""
+    def __init__(self, *, mode: Literal['pairwise', 'hamming'] = "pairwise", k: int = 3,
+        numAnchors: int | None = None, seed: int = 0, **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, mode: Literal['pairwise', 'hamming'] = "pairwise", k: int = 3,
+        numAnchors: int | None = None, seed: int = 0, **common: Unpack[_Common]) -> Self: ...
 class RidgeSelector(_Alpha, _Scaling, _LabelSketch, _LabelWeights, SelectorEstimator, entry="ridge"):
     """Row norms of the multi-output ridge regression."""
-    def __init__(self, *, alpha: float = 1.0, scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+    def __init__(self, *, alpha: float = 1.0,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, alpha: float = 1.0, scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+    def setParams(self, *, alpha: float = 1.0,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         **common: Unpack[_Common]) -> Self: ...
 class LassoSelector(_Alpha, _AlphaShare, _Group, _Scaling, _MaxIter, _LabelSketch, _LabelWeights, SelectorEstimator, entry="lasso"):
     """Row norms of the LASSO of every label, or of the group LASSO."""
     def __init__(self, *, alpha: float = 0.01, alphaShare: float | None = None, group: bool = False,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, alpha: float = 0.01, alphaShare: float | None = None, group: bool = False,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> Self: ...
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000,
+        labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, alpha: float = 0.01, alphaShare: float | None = None,
+        group: bool = False, scaling: Literal['standard', 'minmax', 'none'] = "standard",
+        maxIter: int = 10000, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        **common: Unpack[_Common]) -> Self: ...
 class ElasticNetSelector(_Alpha, _Rho, _AlphaShare, _Group, _Scaling, _MaxIter, _LabelSketch, _LabelWeights, SelectorEstimator, entry="elastic-net"):
     """Row norms of the elastic net of every label, or of its group form."""
-    def __init__(self, *, alpha: float = 0.01, rho: float = 0.5, alphaShare: float | None = None, group: bool = False,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, alpha: float = 0.01, rho: float = 0.5, alphaShare: float | None = None, group: bool = False,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common]) -> Self: ...
+    def __init__(self, *, alpha: float = 0.01, rho: float = 0.5, alphaShare: float | None = None,
+        group: bool = False, scaling: Literal['standard', 'minmax', 'none'] = "standard",
+        maxIter: int = 10000, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, alpha: float = 0.01, rho: float = 0.5, alphaShare: float | None = None,
+        group: bool = False, scaling: Literal['standard', 'minmax', 'none'] = "standard",
+        maxIter: int = 10000, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        **common: Unpack[_Common]) -> Self: ...
 class RFSSelector(_Gamma, _Accelerate, _Tol, _Scaling, _MaxIter, _LabelSketch, SelectorEstimator, entry="rfs"):
     """Robust selection: ℓ2,1 loss and ℓ2,1 penalty."""
     def __init__(self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 500, labelSketch: int | None = None,
-        **common: Unpack[_Common]) -> None: ...
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 500,
+        labelSketch: int | None = None, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 500, labelSketch: int | None = None,
-        **common: Unpack[_Common]) -> Self: ...
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 500,
+        labelSketch: int | None = None, **common: Unpack[_Common]) -> Self: ...
 class CSFSSelector(_Mu, _Scaling, _MaxIter, _LabelSketch, _LabelWeights, SelectorEstimator, entry="csfs"):
     """Convex semi-supervised selection: ℓ2,1 regression that fills in unknown labels."""
-    def __init__(self, *, mu: float = 1.0, scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 300,
-        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+    def __init__(self, *, mu: float = 1.0,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 300,
+        labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, mu: float = 1.0, scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 300,
-        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+    def setParams(self, *, mu: float = 1.0,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 300,
+        labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         **common: Unpack[_Common]) -> Self: ...
 class MSSLSelector(_Alpha, _Beta, _K, _Scaling, _MaxIter, _Tol, _LabelSketch, _LabelWeights, SelectorEstimator, entry="mssl"):
     """ℓ2,1-regularised regression that is smooth over the graph of neighbouring features."""
     def __init__(self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, tol: float = 1e-09,
-        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000,
+        tol: float = 1e-09, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, tol: float = 1e-09,
-        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000,
+        tol: float = 1e-09, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         **common: Unpack[_Common]) -> Self: ...
 class MIFSSelector(_Alpha, _Beta, _Gamma, _C, _K, _Constraint, _Scaling, _MaxIter, _Tol, SelectorEstimator, entry="mifs"):
-    """ℓ2,1 regression on label factors that are learned with it and smooth over neighbouring rows."""
-    def __init__(self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0, c: int | None = None, k: int = 5,
-        constraint: Literal['orthonormal', 'none'] = "orthonormal", scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        maxIter: int = 2000, tol: float = 1e-09, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0, c: int | None = None, k: int = 5,
-        constraint: Literal['orthonormal', 'none'] = "orthonormal", scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        maxIter: int = 2000, tol: float = 1e-09, **common: Unpack[_Common]) -> Self: ...
+    """ℓ2,1 regression on label factors that are learned with it and smooth over neighbouring
+    rows."""
+    def __init__(self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0,
+        c: int | None = None, k: int = 5,
+        constraint: Literal['orthonormal', 'none'] = "orthonormal",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 2000,
+        tol: float = 1e-09, **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0,
+        c: int | None = None, k: int = 5,
+        constraint: Literal['orthonormal', 'none'] = "orthonormal",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 2000,
+        tol: float = 1e-09, **common: Unpack[_Common]) -> Self: ...
 class OMFSSelector(_Gamma, _C, _Factorizer, _Solver, _Scaling, _MaxIter, _LabelSketch, SelectorEstimator, entry="omfs"):
     """ℓ2,1 regression of the features on factorised labels."""
-    def __init__(self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal['nmf', 'svd'] | None = None,
-        solver: Literal['irls', 'armijo'] = "irls", scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal['nmf', 'svd'] | None = None,
-        solver: Literal['irls', 'armijo'] = "irls", scaling: Literal['standard', 'minmax', 'none'] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, **common: Unpack[_Common]) -> Self: ...
+    def __init__(self, *, gamma: float = 0.8, c: int | None = None,
+        factorizer: Literal['nmf', 'svd'] | None = None, solver: Literal['irls', 'armijo'] = "irls",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000,
+        labelSketch: int | None = None, **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, gamma: float = 0.8, c: int | None = None,
+        factorizer: Literal['nmf', 'svd'] | None = None, solver: Literal['irls', 'armijo'] = "irls",
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000,
+        labelSketch: int | None = None, **common: Unpack[_Common]) -> Self: ...
 class MSFSSelector(_Alpha, _Beta, _Rho, _Steps, _Walk, _Neighbors, _Sigma, _Seed, _Scaling, _MaxIter, _Tol, _LabelSketch, SelectorEstimator, entry="msfs"):
     """ℓ2,1 regression that is smooth over a graph sampled by random walks among similar rows."""
     def __init__(self, *, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, steps: int = 80,
-        walk: Literal['dfs', 'bfs', 'expected'] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, tol: float = 1e-09,
-        labelSketch: int | None = None, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, steps: int = 80,
-        walk: Literal['dfs', 'bfs', 'expected'] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000, tol: float = 1e-09,
-        labelSketch: int | None = None, **common: Unpack[_Common]) -> Self: ...
+        walk: Literal['dfs', 'bfs', 'expected'] = "dfs", neighbors: int | None = 30,
+        sigma: float | None = None, seed: int = 0,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000,
+        tol: float = 1e-09, labelSketch: int | None = None, **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5,
+        steps: int = 80, walk: Literal['dfs', 'bfs', 'expected'] = "dfs",
+        neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
+        scaling: Literal['standard', 'minmax', 'none'] = "standard", maxIter: int = 10000,
+        tol: float = 1e-09, labelSketch: int | None = None, **common: Unpack[_Common]) -> Self: ...
 class DeepFSSelector(_Hidden, _Hidden2, _Lam, _Epochs, _Batch, _Rate, _Sample, _Seed, SelectorEstimator, entry="deepfs"):
     """Keep probabilities of stochastic gates trained with a small network."""
-    def __init__(self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100, batch: int = 64,
-        rate: float = 0.01, sample: int = 10000, seed: int = 0, **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100, batch: int = 64,
-        rate: float = 0.01, sample: int = 10000, seed: int = 0, **common: Unpack[_Common]) -> Self: ...
+    def __init__(self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100,
+        batch: int = 64, rate: float = 0.01, sample: int = 10000, seed: int = 0,
+        **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100,
+        batch: int = 64, rate: float = 0.01, sample: int = 10000, seed: int = 0,
+        **common: Unpack[_Common]) -> Self: ...
 class AutoSelector(_Methods, _Judge, _Folds, _Sample, _Seed, SelectorEstimator, entry="auto"):
     """Ranks by the one of several methods whose features predict held-out rows best."""
-    def __init__(self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal['both', 'linear', 'mlknn'] = "both",
-        folds: int = 3, sample: int = 2000, seed: int = 0, **common: Unpack[_Common]) -> None: ...
+    def __init__(self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher",
+        judge: Literal['both', 'linear', 'mlknn'] = "both", folds: int = 3, sample: int = 2000,
+        seed: int = 0, **common: Unpack[_Common]) -> None: ...
     def setParams(self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher",
-        judge: Literal['both', 'linear', 'mlknn'] = "both", folds: int = 3, sample: int = 2000, seed: int = 0,
-        **common: Unpack[_Common]) -> Self: ...
+        judge: Literal['both', 'linear', 'mlknn'] = "both", folds: int = 3, sample: int = 2000,
+        seed: int = 0, **common: Unpack[_Common]) -> Self: ...

@@ -68,14 +68,19 @@ class _Norm:
     def setNorm(self, value: Literal['auto', 'l2'] | None) -> Self: ...
 
 class TextFeatures(_Analyzer, _MinLength, _Ngrams, _StripAccents, _TokenPattern, _StopWords, _VocabSize, _MinDf, _MaxDf, _Vocabulary, _Weight, _Sublinear, _Norm, TextStage, entry="text"):
-    """Texts as rows of numbers: words by Unicode, or runs of words or characters, weighed by tf-idf, counted, or 1."""
-    def __init__(self, *, analyzer: Literal['word', 'char'] = "word", minLength: int = 2, ngrams: Sequence[float] = [1, 1],
-        stripAccents: bool = False, tokenPattern: str | None = None, stopWords: str | Sequence[str] | None = None,
-        vocabSize: int | None = None, minDf: float = 2.0, maxDf: float = 1.0, vocabulary: Sequence[str] | None = None,
+    """Texts as rows of numbers: words by Unicode, or runs of words or characters, weighed by tf-
+    idf, counted, or 1."""
+    def __init__(self, *, analyzer: Literal['word', 'char'] = "word", minLength: int = 2,
+        ngrams: Sequence[float] = [1, 1], stripAccents: bool = False,
+        tokenPattern: str | None = None, stopWords: str | Sequence[str] | None = None,
+        vocabSize: int | None = None, minDf: float = 2.0, maxDf: float = 1.0,
+        vocabulary: Sequence[str] | None = None,
         weight: Literal['tfidf', 'count', 'binary'] = "tfidf", sublinear: bool = False,
         norm: Literal['auto', 'l2'] | None = "auto", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, analyzer: Literal['word', 'char'] = "word", minLength: int = 2, ngrams: Sequence[float] = [1, 1],
-        stripAccents: bool = False, tokenPattern: str | None = None, stopWords: str | Sequence[str] | None = None,
-        vocabSize: int | None = None, minDf: float = 2.0, maxDf: float = 1.0, vocabulary: Sequence[str] | None = None,
+    def setParams(self, *, analyzer: Literal['word', 'char'] = "word", minLength: int = 2,
+        ngrams: Sequence[float] = [1, 1], stripAccents: bool = False,
+        tokenPattern: str | None = None, stopWords: str | Sequence[str] | None = None,
+        vocabSize: int | None = None, minDf: float = 2.0, maxDf: float = 1.0,
+        vocabulary: Sequence[str] | None = None,
         weight: Literal['tfidf', 'count', 'binary'] = "tfidf", sublinear: bool = False,
         norm: Literal['auto', 'l2'] | None = "auto", **common: Unpack[_Common]) -> Self: ...

@@ -19,8 +19,9 @@ class LIFTExtractor(ExtractorOfArrays, entry="lift"):
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> None: ...
 class LIFTRSMExtractor(ExtractorOfArrays, entry="lift-rsm"):
     """Label-specific features reduced under pairwise constraints in random subspaces."""
-    def __init__(self, *, ratio: float = 0.2, subspaces: int = 10, width: int = 20, alpha: float = 0.05, beta: float = 0.05,
-        thr: float = 0.95, whiten: bool = False, max_iter: int = 50, seed: int = 0,
+    def __init__(self, *, ratio: float = 0.2, subspaces: int = 10, width: int = 20,
+        alpha: float = 0.05, beta: float = 0.05, thr: float = 0.95, whiten: bool = False,
+        max_iter: int = 50, seed: int = 0,
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> None: ...
 class MDDMExtractor(ExtractorOfArrays, entry="mddm"):
     """Projection of maximum dependence on the labels."""
@@ -32,5 +33,6 @@ class MLSIExtractor(ExtractorOfArrays, entry="mlsi"):
         scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> None: ...
 class MLNBExtractor(ExtractorOfArrays, entry="mlnb"):
     """Principal components chosen by a genetic search for naive Bayes."""
-    def __init__(self, *, share: float = 0.3, population: int = 20, generations: int = 100, folds: int = 10, seed: int = 0,
-        scaling: Literal['standard', 'minmax', 'none'] = "standard", **common: Unpack[_Common]) -> None: ...
+    def __init__(self, *, share: float = 0.3, population: int = 20, generations: int = 100,
+        folds: int = 10, seed: int = 0, scaling: Literal['standard', 'minmax', 'none'] = "standard",
+        **common: Unpack[_Common]) -> None: ...

@@ -9,10 +9,11 @@ import pandas as pd
 
 from .states import States
 
-def rank(states: States | Sequence[States], method: str = "forward", k: int | str | None = 50, *,
-    method_params: Mapping[str, Any] | None = None, screen: str | None = None, include: Any = None, exclude: Any = None,
-    groups: Any = None, costs: Any = None, penalties: Any = None, budget: float | None = None,
-    memory_bytes: int | None = None, **parameters: Any) -> pd.DataFrame:
+def rank(states: States | Sequence[States], method: str = "forward", k: int | str | None = 50,
+    *, method_params: Mapping[str, Any] | None = None, screen: str | None = None,
+    include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None,
+    penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
+    **parameters: Any) -> pd.DataFrame:
     """Return the `k` best features by the rows of states, or of several, which are merged first.
 
     The frame and the arguments are those of `spark_mlfs.rank`. Raises `ParameterError` where the
