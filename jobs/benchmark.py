@@ -7,6 +7,8 @@
     local-cluster[2,1,2048]] [--corpora DIR] python jobs/benchmark.py --case peers [--quick]
     python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim tenfold ridge texts]
     [--corpora DIR]
+    python jobs/benchmark.py --case text [--share 0.1] [--only reuters training scoring]
+    [--corpora DIR]
     python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
     python jobs/benchmark.py --case media [--share 0.1] [--corpora DIR]
     python jobs/benchmark.py --case memory [--only mlknn dense dense/jmi ...] [--limit 300]
@@ -17,9 +19,9 @@ Figures hold for the machine and the moment: read the ratios. Run it with nothin
 
 `scale` makes large corpora once (some 5 GB of disk at the whole size; `--quick`: a tenth of the
 rows, without `warmed-up`) and writes a row for every job of notebooks/benchmarks.md; `peers` does
-so beside other packages (`pip install 'spark_mlfs[peers]'`). These and `laptop` write that file
-when they run at the whole size, or where `--markdown` says. `model` fits what `--dry-run` says of
-seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes
+so beside other packages (`pip install 'spark_mlfs[peers]'`). These, `laptop` and `text` write that
+file when they run at the whole size, or where `--markdown` says. `model` fits what `--dry-run` says
+of seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes
 notebooks/scale.md."""
 
 import os
@@ -372,7 +374,7 @@ def scoring(spark, rows, repeat):
 
 CASES = (
     "planted real sparse methods graph neighbours regression score scale peers laptop model media "
-    "memory"
+    "memory text"
 ).split()
 
 
@@ -479,7 +481,7 @@ def main(arguments=None):
         for case in ("scale", "peers")
         if case in args.case
     }
-    if args.only and args.case not in (["laptop"], ["model"], ["memory"]):
+    if args.only and args.case not in (["laptop"], ["model"], ["memory"], ["text"]):
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
@@ -490,8 +492,9 @@ def main(arguments=None):
             )
 
     data = Path(args.data)
-    if args.case in (["laptop"], ["model"]):  # whole commands, without a session beside them
-        from jobs.benchmarks import laptop, model, table
+    # whole commands, without a session beside them
+    if args.case in (["laptop"], ["model"], ["text"]):
+        from jobs.benchmarks import laptop, model, table, texts
 
         folder = args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora")
         if args.case == ["model"]:
@@ -503,11 +506,13 @@ def main(arguments=None):
             Path(_folder).parent / "notebooks" / "benchmarks.md" if share == 1 else None
         )
         flag = "" if share == 1 else f" --share {share}"
-        for row in laptop.run(folder, data, share, args.only):
+        (case,) = args.case
+        module = texts if case == "text" else laptop
+        for row in module.run(folder, data, share, args.only):
             show(row)
             if markdown:
-                preface = laptop.PREFACE.format(options=flag, machine=machine("none"))
-                table.write(markdown, "laptop", preface, laptop.COLUMNS, laptop.ORDER, [row])
+                preface = module.PREFACE.format(options=flag, machine=machine("none"))
+                table.write(markdown, case, preface, module.COLUMNS, module.ORDER, [row])
         return
     if args.case == ["memory"]:
         from jobs.benchmarks import memory, table

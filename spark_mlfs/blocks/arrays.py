@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..frames.names import NumberedNames
 from ..kernels import xxhash
 from ..kernels.categories import Categories
-from ..kernels.matrix import Matrix, with_values
+from ..kernels.matrix import Matrix, TermMatrix, with_values
 from ..kernels.missing import KEEP, MISSING_OF_SELECTORS, fill_of_rows, fill_values, filled
 from .block import Block
 from .dataset import InMemoryDataset, check_and_name
@@ -100,6 +100,7 @@ def pack_arrays(  # noqa: PLR0913
     block, profile = profiled(block.of_some_weight(), len(labels.names), named=ids is not None)
     profile.named_ids = ids is not None
     profile.partitions = 1
+    profile.terms = isinstance(X, TermMatrix)
     if codes and categories.values:
         profile.categories = categories.counts
     rows = InMemoryDataset(

@@ -6,7 +6,7 @@ holds only 0 and 1 keeps its two values. Constant features leave.
 
 A binning "by occurrence" (`OCCURRENCE` behind its name) takes number columns by their values first:
 one in which 0 stands in more than half of the rows, and one of two values, has two codes, of which
-1 is not 0, or the larger value."""
+1 is not 0, or the larger value. Terms of texts have two codes in every binning: 1 is not 0."""
 
 from __future__ import annotations
 
@@ -163,6 +163,8 @@ def plan_coding(
         if not (rules[~profile.binary[v]] != BINNED).any():  # the codes are those without rules
             binning = binning.removesuffix(OCCURRENCE)
             rules = None
+    if profile.terms:
+        rules = np.full(len(v), NOT_ZERO)
     return Coding(
         num_bins,
         binning,

@@ -23,7 +23,7 @@ import pyarrow as pa
 from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, Kind, LocalFrame, kinds_of, num_cores
 from ..frames.names import closest, picked
-from ..frames.schema import attribute_names, categories_of, fill_of, packed_from
+from ..frames.schema import are_terms, attribute_names, categories_of, fill_of, packed_from
 from ..frames.sessions import BATCH_BYTES, small_batches
 from ..frames.stages import LastStage, mapped, staged_rows
 from ..frames.unchanged import files_read
@@ -316,6 +316,7 @@ def pack(  # noqa: PLR0913
     profile = packed.profile
     names = attribute_names(original, features)
     profile.named_ids = packer.named
+    profile.terms = are_terms(original, features)
     packed.named = names is not None
     packed.grouped = groups is not None
     packed.jobs += packed.grouped and not isinstance(packed, InMemoryDataset)

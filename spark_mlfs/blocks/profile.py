@@ -99,6 +99,8 @@ class Profile:
     whether it has no other values than `low` and `high`; `label_pairs` (q,) Σ over the rows with a
     label of features that are not zero, at most.
 
+    `terms`: features are terms of texts, of which counts see whether they occur.
+
     `categories` (d,) codes of features that are categories, 0 of numbers; empty where there are
     none. `left_out`: the constant labels that are none of the q (`of_varying_labels`), by their
     places among all. `variety` (d,) bits of hashes of values, of one row of 32
@@ -156,6 +158,7 @@ class Profile:
     filled: ndarray = _fact(MergeRule(_if_both(add), in_units=True), np.int64)
     two_valued: ndarray = _fact(MergeRule(_if_both(np.logical_and)), bool)
     label_pairs: ndarray = _fact(SUMS, np.int64)
+    terms: bool = _fact(LARGEST, False)
 
     @cached_property
     def varying(self) -> ndarray:

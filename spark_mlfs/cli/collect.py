@@ -4,18 +4,19 @@ be read again."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .. import read
-from ..errors import ParameterError, option
+from ..errors import ParameterError
 from ..formats import counts_words
 from ..frames.memory import check_memory
 from ..frames.schema import WEIGHT
 from ..output.folder import Output
 from ..output.manifest import now
 from ..read.sections import read_toml
+from ..read.texts import ALL_TERMS, check_summable, corpus_of
+from ..states.basis import TERMS
 from ..states.collect import collected
 from ..states.files import head, local_path, write
 from ..states.kinds import describe_kinds
@@ -38,8 +39,6 @@ examples:
 Later states are collected --like the first one, on its codes and grids, and merge with it exactly.
 `spark-mlfs states` merges them, takes some away, and shows what is in them.
 """
-# of a text, as a word that is left out is not one that does not occur
-ALL_WORDS = {"min_df": 1, "vocab_size": 1 << 24}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,29 +83,15 @@ def run(args: argparse.Namespace) -> int:
             "first"
         )
     if counts_words(data.format):
-        _check_weights(data.options)
-    if counts_words(data.format) and not data.options.get("vocabulary"):
         in_file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
         chosen = {*in_file, *pairs(args.option, "--option")}
-        data.options |= {name: value for name, value in ALL_WORDS.items() if name not in chosen}
-        if data.options["min_df"] != 1:
-            raise ParameterError(
-                "states need every word: a rare one is not one that does not occur; leave min_df "
-                "out"
-            )
+        if not data.options.get("vocabulary"):
+            data.options |= {name: value for name, value in ALL_TERMS.items() if name not in chosen}
+        check_summable(data.options)
     output = Output(local_path(settings.output or ""), settings.overwrite)
     work = Work(args, output, None, [(data.path, data.format or "", data.options)])
     work.check(options=True)
     return work.run_on_engine_for(_collect, config, needs, settings=settings)
-
-
-def _check_weights(options: Mapping[str, Any]) -> None:
-    """Refuse weights of terms that need the texts of all states."""
-    if options.get("term_weight") == "tfidf" or options.get("norm") == "l2":
-        raise ParameterError(
-            f"states add up counts, and tf-idf and rows of length 1 need the texts of all of them: "
-            f"give {option('term_weight', 'count')} or binary, and no norm"
-        )
 
 
 def _collect(
@@ -122,6 +107,10 @@ def _collect(
     assert output is not None and output.local is not None
     with stages.stage("read"):
         frame = read.load(spark, data.path, data.format or "", **data.options)
+        corpus = corpus_of(frame)
+        terms = None
+        if corpus is not None:
+            frame, terms = corpus.summable()
     check_memory(frame, spark)
     grades = data.grades()
     with stages.stage("prepare"):
@@ -132,6 +121,7 @@ def _collect(
         "missing": data.options.get("missing"),
         "grade_range": data.grade_range,
         "label_cuts": data.label_cuts,
+        TERMS: terms,
     }
     paths = [data.path] if isinstance(data.path, str) else data.path
     source = ", ".join(paths or [data.format or ""])

@@ -458,7 +458,7 @@ class Engine(Releasable):
         key = (num_bins, binning)
         if key not in self._codings:
             edges = None
-            if binning.startswith("quantile"):
+            if binning.startswith("quantile") and not self.profile.terms:
                 self.refuse_weights("binning='quantile'")
                 shares = np.arange(1, num_bins) / num_bins
                 edges = inner_edges(self.quantiles(shares))

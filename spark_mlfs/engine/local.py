@@ -43,6 +43,7 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
         raise DataError(f"{side} rows of {split.name} are none; give fewer folds")
     profile = profile_block(block, engine.profile.q)
     profile.categories = engine.profile.categories
+    profile.terms = engine.profile.terms
     profile.left_out = engine.profile.left_out
     part = LocalEngine(profile, [block], engine.budgets)
     part.leave_out_constant_labels()

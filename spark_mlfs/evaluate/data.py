@@ -20,6 +20,7 @@ from ..frames.names import column_named
 from ..frames.schema import CATEGORIES, FEATURES, ID, attribute_names, categories_of
 from ..kernels import xxhash
 from ..lazy import F
+from ..read.texts import corpus_of
 from .division import columns_with_metadata
 from .plan import DataSet
 
@@ -38,6 +39,9 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
         )
     path: Any = data.path  # None where the rows are generated
     train = read.load(session, path, data.format or "", **data.options)
+    corpus = corpus_of(train)
+    if corpus is not None:
+        train = corpus.ranked(False)
     if data.test_path is None:
         if data.rows is not None:
             train = sampled(train, data.rows, seed, ID)
@@ -45,7 +49,12 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     # test rows may lack a category: columns go by those of the training rows
     categories = categories_of(train, FEATURES)
     options = {**data.options, CATEGORIES: categories} if categories else data.options
+    if corpus is not None:
+        options = {**options, "vocabulary": attribute_names(train, FEATURES)}
     test = read.load(session, data.test_path, data.format or "", **options)
+    test_corpus = corpus_of(test)
+    if corpus is not None and test_corpus is not None:
+        test = replace(test_corpus, known=corpus.known).ranked(False)
     if data.rows is not None:
         train = sampled(train, data.rows, seed, ID)
         test = sampled(test, data.rows, seed, ID)

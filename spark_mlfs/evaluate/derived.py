@@ -72,6 +72,7 @@ def mapped(
             with worker_errors():
                 derived.profile, derived.jobs = collect_profile(derived.frame)
         derived.profile.categories = packed.profile.categories
+        derived.profile.terms = packed.profile.terms
         _check_rows(derived.profile, title, trained)
     except Exception:
         derived.release()

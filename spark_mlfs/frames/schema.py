@@ -36,6 +36,8 @@ GROUP = "group"
 FILL = "missing_values"
 # within FILL: what columns of texts and dates stand for (`kernels.categories`)
 CATEGORIES = "categories"
+# column metadata beside ml_attr: whether features are terms of texts, what they weigh in each
+TERMS = "terms"
 # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 SLICES = "label_slices"
 # column metadata beside ml_attr: of very many slots the prefix, the first number and how many
@@ -102,12 +104,25 @@ def with_categories(frame: DataFrame, column: str, facts: Mapping[str, Any]) -> 
     return result
 
 
-def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
-    """Return a frame with the slot names of a vector column set.
+def with_names(
+    frame: DataFrame,
+    column: str,
+    names: Sequence[str],
+    terms: bool = False,
+) -> DataFrame:
+    """Return a frame with the slot names of a vector column set, which may be `terms` of texts.
 
     It is the last step of a plan: on Connect a later projection drops them."""
-    result: DataFrame = with_metadata(frame, column, attribute_metadata(names))
+    metadata = attribute_metadata(names)
+    if terms:
+        metadata[TERMS] = True
+    result: DataFrame = with_metadata(frame, column, metadata)
     return result
+
+
+def are_terms(frame: DataFrame | LocalFrame, column: str) -> bool:
+    """Return whether the features of a column are terms of texts."""
+    return bool((frame.schema[column].metadata or {}).get(TERMS))
 
 
 def packed_from(frame: DataFrame) -> DataFrame | None:

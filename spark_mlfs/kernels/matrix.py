@@ -15,6 +15,10 @@ from numpy import ndarray
 Matrix: TypeAlias = Any
 
 
+class TermMatrix(sp.csr_matrix):  # type: ignore[misc]
+    """Rows of what terms weigh in texts, of which counts see whether they occur."""
+
+
 def with_values(x: sp.csr_matrix, values: ndarray) -> sp.csr_matrix:
     """Return the matrix with other `values` where it stores some."""
     return sp.csr_matrix((values, x.indices, x.indptr), shape=x.shape)

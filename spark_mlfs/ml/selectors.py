@@ -30,7 +30,7 @@ from ..blocks.grades import Grades
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
 from ..frames.names import column_named
-from ..frames.schema import CATEGORIES, with_categories, with_names
+from ..frames.schema import CATEGORIES, are_terms, with_categories, with_names
 from ..lazy import Self
 from ..methods import DEFAULT_METHOD, METHODS
 from ..select import Constraints, Cut
@@ -165,7 +165,7 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
             out = out.withColumn(output, filled_vector(column_named(output), fill))
         names = np.array(self.featureNames, object)[indices].tolist()
         if self._extra.get("named") and names:
-            out = with_names(out, output, names)
+            out = with_names(out, output, names, are_terms(dataset, column))
         return with_categories(out, output, self._extra.get(CATEGORIES, {}))
 
     def _transform_arrays(

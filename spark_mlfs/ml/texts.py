@@ -52,7 +52,8 @@ class TextFeaturesModel(TextAccessors, Model, Storable, parameters=SAVED):
         refuse_existing(rows, [output])
         vectors = self.vectors()
         cells = vector_cells(column_named(self.getInputCol()), vectors)
-        return with_names(rows.withColumn(output, cells), output, vectors.vocabulary)
+        rows = rows.withColumn(output, cells)
+        return with_names(rows, output, vectors.vocabulary, terms=True)
 
 
 class TextStage(EntryStage, TextAccessors, Estimator[TextFeaturesModel], Storable):

@@ -239,7 +239,7 @@ def open_csv(spark: SparkSession, paths: Sequence[str], options: Mapping[str, An
 def csv_rows(spark: SparkSession, table: CsvFiles, names: Sequence[str]) -> DataFrame:
     """Return the rows of some files of a table, in the types of all."""
     if isinstance(spark, LocalSession):
-        files = [machine_path(unquote(name)) for name in names]
+        files = [machine_path(name) for name in names]
         part = replace(table, files=tuple(files))
         return _Here.of(part).frame(part)
     by_name = {unquote(file): file for file in table.files}

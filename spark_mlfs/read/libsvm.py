@@ -31,7 +31,7 @@ from .cells import Irregular, as_integers, finite, number, pairs
 from .lines import Lines, open_text, parse, small_text
 
 MAX_FEATURES = 1 << 24
-MAX_LABELS = 1_000_000
+MAX_LABELS = 1_000_000  # where nothing says how many there are
 NAMES = tuple(
     Parameter(
         f"{kind}_names",
@@ -143,9 +143,8 @@ def names_of(
     size: int | None,
 ) -> tuple[list[str] | None, int | None]:
     """Return the names of features or labels, if there are any, and how many there are."""
-    most = MAX_LABELS if kind == "label" else MAX_FEATURES
-    if size is not None and size > most:
-        remedy = f"at most {most} are read; give the number there is, or hash them to fewer"
+    if size is not None and size > MAX_FEATURES:
+        remedy = f"at most {MAX_FEATURES} are read; give the number there is, or hash them to fewer"
         raise ParameterError(f"{option(f'num_{kind}s', size)}: {remedy}")
     if names is None:
         return None, size
@@ -316,7 +315,7 @@ def _number(
     is_index = kind == numbering.index_kind
     base = numbering.feature_base if is_index else numbering.label_base
     size = numbering.num_features if is_index else numbering.num_labels
-    most = MAX_FEATURES if is_index else MAX_LABELS
+    most = MAX_FEATURES if is_index or size is not None else MAX_LABELS
     try:
         value = number(text)
     except ValueError:

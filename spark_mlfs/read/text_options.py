@@ -15,6 +15,7 @@ from ..frames.errors import notice
 from ..params import Choice as OneOf
 from ..params import Flag, Integer, Number, NumberList, Optional, Parameter, Text, Values
 from ..registry import Entry, Registry
+from .split_texts import SplitTexts
 from .stop_words import stop_words
 from .vocabulary import BUCKETS, Choice, TooManyTerms, note_unparted, vocabulary_of
 from .word_vectors import WEIGHTS, TermVectors, Weighting
@@ -218,22 +219,26 @@ def fitted_vectors(
     p: Values,
     memory: int | None = None,
     origin: str = "",
+    split: SplitTexts | None = None,
 ) -> TermVectors:
     """Return what makes rows of texts like those of a frame's only column.
 
-    Terms that do not fit the `memory` in bytes are hashed. Raises `DataError`, which names
+    Terms that do not fit the `memory` in bytes are hashed. Texts of this process are kept in
+    `split`, too. Raises `DataError`, which names
     their `origin`, where there are none."""
     splitting = splitting_of(p)
     choice = Choice(p["vocab_size"], p["min_df"], p["max_df"], p["vocabulary"])
     try:
-        vocabulary = vocabulary_of(texts, splitting, choice, memory)
+        vocabulary = vocabulary_of(texts, splitting, choice, memory, split)
     except TooManyTerms as error:
         notice(
             f"{error}: they are hashed to {BUCKETS} features, whose names are numbers; raise "
             "min_df, or give a vocabulary, for names"
         )
         splitting = replace(splitting, buckets=BUCKETS)
-        vocabulary = vocabulary_of(texts, splitting, choice)
+        if split is not None:
+            split.clear()
+        vocabulary = vocabulary_of(texts, splitting, choice, split=split)
     note_unparted(vocabulary)
     if not vocabulary.terms:
         limit = "" if p["max_df"] == 1 else f" and in no more than max_df = {p['max_df']:g}"

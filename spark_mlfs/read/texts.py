@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from .. import params
@@ -19,6 +19,7 @@ from .csv_files import narrowed
 from .dialect import CSV_OPTIONS
 from .fields import with_fields
 from .layout import label_texts
+from .split_texts import SPLIT_SHARE, SplitTexts
 from .tables import COLUMNS, how_files_are_read, open_by, source_of
 from .text_options import (
     CHOOSING,
@@ -29,8 +30,11 @@ from .text_options import (
     splitting_of,
     weighting_of,
 )
+from .vocabulary import MOST_TERMS
 from .word_vectors import WEIGHTS, TermVectors, Weighting, with_vectors
 
+# what is read of texts whose sums are to be added up
+ALL_TERMS = {"min_df": 1, "max_df": 1, "vocab_size": MOST_TERMS}
 TEXTS = "_spark_mlfs_texts"  # attribute of a frame: the corpus that it was made of (`Corpus`)
 
 
@@ -129,7 +133,10 @@ class TextTable(Reader):
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         source = source_of(spark, path, p["source"], how_files_are_read(p))
         corpus = Corpus.of(source, p)
-        return corpus.frame(corpus.vectors(getattr(spark, "memory", None)))
+        memory = getattr(spark, "memory", None)
+        if memory is not None:
+            corpus = replace(corpus, split=SplitTexts(memory // SPLIT_SHARE))
+        return corpus.frame(corpus.vectors(memory))
 
 
 def text_source(path: Any, options: Mapping[str, Any]) -> str:
@@ -169,12 +176,13 @@ text.__doc__ = documentation(TextTable)
 @dataclass(frozen=True)
 class Corpus:
     """A table with a `column` of texts, read by the options `p`; `known` are its terms, if they
-    were gathered."""
+    were gathered, and `split` its texts, if they are in this process and small enough."""
 
     source: DataFrame
     column: str
     p: Mapping[str, Any]
     known: TermVectors | None = None
+    split: SplitTexts = field(default_factory=lambda: SplitTexts(0))
 
     @staticmethod
     def of(source: DataFrame, p: Mapping[str, Any]) -> Corpus:
@@ -205,7 +213,7 @@ class Corpus:
             "weight": self.p["term_weight"] or "count",
             "sublinear": bool(self.p["sublinear"]),
         }
-        return fitted_vectors(texts, p, memory, f" of column {self.column!r}")
+        return fitted_vectors(texts, p, memory, f" of column {self.column!r}", self.split)
 
     def frame(self, vectors: TermVectors) -> DataFrame:
         """Return the canonical frame of the terms of `vectors`."""
@@ -217,6 +225,7 @@ class Corpus:
             self.column,
             output,
             vectors,
+            self.split,
         )
         options = {
             **self.p,
@@ -225,7 +234,7 @@ class Corpus:
             "graded": False,
             "needed": (),
         }
-        frame = with_names(assemble(counted, options), FEATURES, vectors.vocabulary)
+        frame = with_names(assemble(counted, options), FEATURES, vectors.vocabulary, terms=True)
         setattr(frame, TEXTS, replace(self, known=vectors))
         return frame
 
@@ -236,6 +245,24 @@ class Corpus:
         if not counting:
             weighting = self._weighting()
         return self.frame(replace(self.known, weighting=weighting))
+
+    def summable(self) -> tuple[DataFrame, list[str]]:
+        """Return the frame of what terms are in each row alone, of which states add sums up, and
+        what tells it from other readings.
+
+        Tf-idf is computed when these are read. Raises `ParameterError` where sums are none."""
+        assert self.known is not None
+        check_summable(self.p)
+        weight = self.p["term_weight"] or "count"
+        sublinear = bool(self.p["sublinear"])
+        in_row = Weighting("binary" if weight == "binary" else "count", sublinear, None)
+        facts = {"term_weight": weight, "buckets": self.known.splitting.buckets}
+        facts |= {p.name: self.p[p.name] for p in (*SPLITTING, PATTERN)}
+        usual = {p.name: p.default for p in (*SPLITTING, PATTERN)}
+        if sublinear:
+            facts["sublinear"] = True
+        reading = [f"{n}={v}" for n, v in facts.items() if v and v != usual.get(n)]
+        return self.frame(replace(self.known, weighting=in_row)), reading
 
     def _weighting(self) -> Weighting:
         """Return how terms are weighed where a run chooses: unless told otherwise by tf-idf."""
@@ -254,6 +281,23 @@ class Corpus:
         else:
             vectors = replace(self.known, weighting=weighting)
         return self.frame(vectors), vectors
+
+
+def check_summable(p: Mapping[str, Any]) -> None:
+    """Raise `ParameterError` for options by which sums of different rows do not add up."""
+    if p.get("norm") == "l2":
+        raise ParameterError(
+            "states add up what terms are in rows, and rows of length 1 need the texts of all "
+            f"states: leave {option('norm', 'l2')} out"
+        )
+    if p.get("vocabulary"):
+        return
+    for name, value in ALL_TERMS.items():
+        if p.get(name, value) not in (value, None):
+            raise ParameterError(
+                "states need every word: one that is left out is not one that does not occur; "
+                f"read with {option(name, value)}, or give a vocabulary"
+            )
 
 
 def corpus_of(frame: Any) -> Corpus | None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.errors import notice, reading
-from ..frames.frame import Batches, LocalFrame
+from ..frames.frame import Batches, LocalFrame, default_memory
 from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F
-from .word_vectors import slices_of
-from .words import Splitting
+from .split_texts import SPLIT_SHARE, SplitTexts
+from .tally import Tally, joined, runs_of, tally_of
+from .word_vectors import TermVectors, slices_of
+from .words import Level, Splitting
 
 MOST_TERMS = 1 << 24
 BUCKETS = 1 << 20
@@ -29,6 +29,7 @@ _UNPARTED = (
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{M}]{3,}"
 )
 _MANY = 0.05  # of the words
+_NONE = np.zeros(1, np.int64)  # where the words of no text begin
 _SCHEMA = pa.schema(
     {
         "term": pa.large_string(),
@@ -72,36 +73,32 @@ def vocabulary_of(
     splitting: Splitting,
     choice: Choice,
     memory: int | None = None,
+    split: SplitTexts | None = None,
 ) -> Vocabulary:
     """Return the terms of a frame's only column, by decreasing total, ties in alphabetical order.
 
-    Raises `TooManyTerms` where they are more than can be features, or than fit the `memory`."""
-    count = partial(_terms, splitting=splitting, listed=choice.listed)
+    Raises `TooManyTerms` where they are more than can be features, or than fit the `memory`. Texts
+    of this process are kept in `split`, too."""
+    if choice.listed is not None:
+        return _of_listed(texts, splitting, choice.listed)
     if isinstance(texts, LocalFrame):
-        table = _here(texts, count, memory)
+        memory = memory or default_memory()
+        table = _here(texts, splitting, choice, memory, split or SplitTexts(memory // SPLIT_SHARE))
     else:
-        table = _on_spark(texts, count, choice)
+        table = _on_spark(texts, splitting, choice)
     facts = table.filter(pc.field("term").is_null())
     documents = pc.sum(facts["texts"]).as_py() or 0
     unparted = pc.sum(facts["total"]).as_py() or 0
-    terms = table.filter(pc.field("term").is_valid())
-    words = pc.sum(terms["total"]).as_py() or 0
-    chosen = _chosen(terms, choice, documents)
-    if len(chosen[0]) > max(MOST_TERMS, splitting.buckets):
-        raise TooManyTerms(f"{len(chosen[0])} terms are more than can be features")
-    return Vocabulary(*chosen, documents, unparted / max(1, words))
-
-
-def _chosen(terms: pa.Table, choice: Choice, documents: int) -> tuple[list[str], np.ndarray]:
-    if choice.listed is not None:
-        places = pc.index_in(pa.array(choice.listed, pa.large_string()), terms["term"])
-        frequencies = terms["texts"].take(places).fill_null(0)
-        return list(choice.listed), frequencies.to_numpy().astype(np.int64)
     least, most = _bounds_of(choice, documents)
     within = (pc.field("texts") >= least) & (pc.field("texts") <= most)
-    chosen = terms.filter(within).sort_by([("total", "descending"), ("term", "ascending")])
+    terms = table.filter(within & pc.field("term").is_valid())
+    words = pc.sum(terms["total"]).as_py() or 0
+    chosen = terms.sort_by([("total", "descending"), ("term", "ascending")])
     chosen = chosen.slice(0, choice.size)
-    return chosen["term"].to_pylist(), chosen["texts"].to_numpy().astype(np.int64)
+    if len(chosen) > max(MOST_TERMS, splitting.buckets):
+        raise TooManyTerms(f"{len(chosen)} terms are more than can be features")
+    frequencies = chosen["texts"].to_numpy().astype(np.int64)
+    return Vocabulary(chosen["term"].to_pylist(), frequencies, documents, unparted / max(1, words))
 
 
 def _bounds_of(choice: Choice, documents: int) -> tuple[float, float]:
@@ -110,93 +107,173 @@ def _bounds_of(choice: Choice, documents: int) -> tuple[float, float]:
     return least, most
 
 
-def _here(texts: LocalFrame, count: Any, memory: int | None) -> pa.Table:
-    """Return the sums of all terms, and of the facts of the corpus."""
-    tables: list[pa.Table] = []
-    for batches in texts.map_parts(lambda batches: list(count(batches))):
-        tables += [pa.Table.from_batches([batch]) for batch in batches]  # each term once in each
-        if memory is not None and SHARE * sum(table.nbytes for table in tables) > memory:
-            tables = [_summed(tables)]
-            if SHARE * tables[0].nbytes > memory:
-                raise TooManyTerms("the terms of the texts do not fit memory_bytes")
-    return _summed(tables)
+def _of_listed(texts: DataFrame, splitting: Splitting, listed: Sequence[str]) -> Vocabulary:
+    """Return the terms that are listed, and how many texts hold each."""
+    terms = TermVectors(tuple(listed), splitting)
+
+    def counted(batches: Batches) -> Iterator[pa.RecordBatch]:
+        sums = np.zeros(len(listed) + 1, np.int64)
+        for texts in _slices(batches):
+            sums[:-1] += terms.occurrences(texts).getnnz(axis=0)
+            sums[-1] += len(texts)
+        yield pa.RecordBatch.from_arrays([pa.array([sums], pa.list_(pa.int64()))], ["sums"])
+
+    rows = texts.mapInArrow(counted, "sums array<bigint>").collect()
+    total = np.sum([row["sums"] for row in rows], axis=0, dtype=np.int64)
+    return Vocabulary(list(listed), total[:-1], int(total[-1]), 0.0)
 
 
-def _on_spark(texts: DataFrame, count: Any, choice: Choice) -> pa.Table:
-    """Return the sums of the terms that may be chosen, and of the facts of the corpus."""
+def _levels(batches: Batches, splitting: Splitting) -> Iterator[Level]:
+    """Yield the terms of the texts of a part, encoded by dictionaries."""
+    for texts in _slices(batches):
+        words, starts = splitting.terms(texts)
+        yield words.dictionary_encode(), starts
+
+
+def _slices(batches: Batches) -> Iterator[pa.Array]:
+    for batch in batches:
+        yield from slices_of(batch.column(0).fill_null(""))
+
+
+def _here(
+    texts: LocalFrame,
+    splitting: Splitting,
+    choice: Choice,
+    memory: int,
+    split: SplitTexts,
+) -> pa.Table:
+    """Return the sums of the terms that may be chosen, and the facts of the corpus."""
+    tally, documents = _tally_here(texts, splitting, memory, split)
+    least, _ = _bounds_of(choice, documents)
+    facts = _facts(_unparted(tally, splitting), documents)
+    return pa.concat_tables([_table(tally, splitting, least), facts])
+
+
+def _tally_here(
+    texts: LocalFrame,
+    splitting: Splitting,
+    memory: int,
+    split: SplitTexts,
+) -> tuple[Tally, int]:
+    """Return the terms of all texts, and how many there are.
+
+    Texts that fit `split` are counted together, others slice by slice."""
+    documents = 0
+    tallies: list[Tally] = []
+    fits = True
+
+    def of_part(batches: Batches) -> tuple[int, list[Level], list[Tally]]:
+        rows, size = 0, 0
+        levels: list[Level] = []
+        large: list[Tally] = []  # of a part that is too large by itself
+        for level in _levels(batches, splitting):
+            levels.append(level)
+            rows += len(level[1]) - 1
+            size += level[0].nbytes
+            while size > split.limit and levels:
+                _keep(large, _tally(levels.pop(), splitting), memory)
+        return rows, levels, large
+
+    for rows, levels, large in texts.map_parts(of_part):
+        documents += rows
+        if fits:
+            fits = not large and split.add(levels)
+            levels = [] if fits else [*split.clear(), *levels]
+        for tally in itertools.chain(large, (_tally(level, splitting) for level in levels)):
+            _keep(tallies, tally, memory)
+    if not documents:
+        return _tally((pa.array([], pa.large_string()).dictionary_encode(), _NONE), splitting), 0
+    if not fits:
+        return joined(tallies)[0], documents
+    words, places = joined([tally_of(level) for part in split.levels for level in part])
+    split.number(words.words, places)
+    high = _longest(splitting)
+    tally = words if high == 1 else Tally(words.words, runs_of(*split.all(), high))
+    _keep(tallies, tally, memory)
+    return tally, documents
+
+
+def _keep(tallies: list[Tally], tally: Tally, memory: int) -> None:
+    """Add to tallies, which are joined once they take their share of the memory."""
+    tallies.append(tally)
+    if SHARE * sum(tally.nbytes for tally in tallies) > memory:
+        tallies[:] = [joined(tallies)[0]]
+        if SHARE * tallies[0].nbytes > memory:
+            raise TooManyTerms("the terms of the texts do not fit memory_bytes")
+
+
+def _on_spark(texts: DataFrame, splitting: Splitting, choice: Choice) -> pa.Table:
+    """Return the sums of the terms that may be chosen, and the facts of the corpus."""
     names = _SCHEMA.names
 
     def counted(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in count(batches):
-            columns = [batch[0].cast(pa.string()), *batch.columns[1:]]
-            yield pa.RecordBatch.from_arrays(columns, names)
+        for table in _pieces(batches, splitting):
+            for batch in table.combine_chunks().to_batches():
+                columns = [batch[0].cast(pa.string()), *batch.columns[1:]]
+                yield pa.RecordBatch.from_arrays(columns, names)
 
     by_term = texts.mapInArrow(counted, _COLUMNS).groupBy("term")
     summed = by_term.agg(F.sum("total").alias("total"), F.sum("texts").alias("texts"))
-    if choice.listed is None and choice.min_df >= 1:
+    if choice.min_df >= 1:
         summed = summed.where((F.col("texts") >= choice.min_df) | F.col("term").isNull())
     with small_batches(texts.sparkSession), reading():
         rows = summed.limit(MOST_TERMS + 2).toPandas()
     return pa.Table.from_pandas(rows, _SCHEMA, preserve_index=False)
 
 
-def _terms(
-    batches: Batches, splitting: Splitting, listed: Sequence[str] | None
-) -> Iterator[pa.RecordBatch]:
+def _pieces(batches: Batches, splitting: Splitting) -> Iterator[pa.Table]:
     """Yield how often each term occurs in a part, and in how many texts; sums may come in pieces.
 
     Where the term is null: how many words are not parted by blanks, how many texts there are."""
-    tables: list[pa.Table] = []
+    tallies: list[Tally] = []
     rows = 0
     unparted = 0
-    values = None if listed is None else pa.array(listed, pa.large_string())
-    for batch in batches:
-        column = batch.column(0).fill_null("")
-        rows += len(column)
-        for texts in slices_of(column):
-            new = [_of_level(*level, values) for level in splitting.levels(texts)]
-            unparted += sum(map(_unparted, new)) if splitting.analyzer == "word" else 0
-            tables += new
-            if sum(table.num_rows for table in tables[1:]) > AT_ONCE:
-                tables = [_summed(tables)]
-                if tables[0].num_rows > AT_ONCE:
-                    yield from tables.pop().combine_chunks().to_batches()
-    facts = pa.table([[None], [unparted], [rows]], schema=_SCHEMA)
-    yield from pa.concat_tables([_summed(tables), facts]).combine_chunks().to_batches()
+    for level in _levels(batches, splitting):
+        rows += len(level[1]) - 1
+        tallies.append(_tally(level, splitting))
+        if sum(tally.size for tally in tallies[1:]) > AT_ONCE:
+            tallies = [joined(tallies)[0]]
+            if tallies[0].size > AT_ONCE:
+                unparted += _unparted(tallies[0], splitting)
+                yield _table(tallies.pop(), splitting)
+    for tally in [joined(tallies)[0]] if tallies else []:
+        unparted += _unparted(tally, splitting)
+        yield _table(tally, splitting)
+    yield _facts(unparted, rows)
 
 
-def _unparted(terms: pa.Table) -> int:
+def _facts(unparted: int, rows: int) -> pa.Table:
+    return pa.table([[None], [unparted], [rows]], schema=_SCHEMA)
+
+
+def _tally(level: Level, splitting: Splitting) -> Tally:
+    """Return the terms of a few texts, and the shorter runs of words."""
+    return tally_of(level, _longest(splitting))
+
+
+def _longest(splitting: Splitting) -> int:
+    """Return how many words a term has at most, 1 where terms are no runs of words."""
+    return splitting.ngrams[1] if splitting.by_words else 1
+
+
+def _unparted(tally: Tally, splitting: Splitting) -> int:
     """Return how many words are runs of signs between which there are no blanks."""
-    are = pc.match_substring_regex(terms["term"], _UNPARTED)
-    return pc.sum(terms["total"].filter(are)).as_py() or 0
+    if splitting.analyzer != "word":
+        return 0
+    are = np.asarray(pc.match_substring_regex(tally.words, _UNPARTED))
+    return int(tally.runs[0].totals[are].sum())
 
 
-def _of_level(terms: pa.Array, starts: np.ndarray, values: pa.Array | None) -> pa.Table:
-    """Return the terms of some texts, how often each occurs, and in how many of them."""
-    coded = terms.dictionary_encode()
-    codes = coded.indices.to_numpy().astype(np.int64)
-    width = len(coded.dictionary)
-    totals = np.bincount(codes, minlength=width)
-    keys = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * width + codes
-    texts = np.bincount(pd.unique(keys) % max(1, width), minlength=width)
-    table = pa.table([coded.dictionary, totals, texts], schema=_SCHEMA)
-    return table if values is None else table.filter(pc.is_in(table["term"], values))
-
-
-def _summed(tables: list[pa.Table]) -> pa.Table:
-    """Return the sums of tables, of which each holds a term once.
-
-    Arrow's grouping takes some five times as long."""
-    if len(tables) == 1:
-        return tables[0]
-    table = pa.concat_tables([_SCHEMA.empty_table(), *tables])
-    coded = table["term"].combine_chunks().dictionary_encode(null_encoding="encode")
-    codes = coded.indices.to_numpy()
-    sums = [
-        np.bincount(codes, table[name].to_numpy(), len(coded.dictionary)).astype(np.int64)
-        for name in _SCHEMA.names[1:]
-    ]
-    return pa.table([coded.dictionary, *sums], schema=_SCHEMA)
+def _table(tally: Tally, splitting: Splitting, least: float = 0) -> pa.Table:
+    """Return the sums of the terms that are in so many texts."""
+    low, high = splitting.ngrams if splitting.by_words else (1, 1)
+    tables = []
+    for length in range(low, high + 1):
+        runs = tally.runs[length - 1]
+        (places,) = np.nonzero(runs.texts >= least)
+        terms = tally.terms(length, places)
+        tables.append(pa.table([terms, runs.totals[places], runs.texts[places]], schema=_SCHEMA))
+    return pa.concat_tables(tables)
 
 
 def note_unparted(vocabulary: Vocabulary) -> None:

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import scipy.sparse as sp
 from numpy import ndarray
 
 from ..frames.frame import Batches, Kind, LocalFrame, Part
 from ..frames.names import quoted
 from ..frames.vectors import Vectors, sparse_cell
-from ..lazy import Column, DataFrame, F, T
-from .words import SLICE_BYTES, Level, Splitting
+from ..lazy import Column, DataFrame, F, T, cached_property
+from .split_texts import SplitTexts
+from .term_index import TermIndex
+from .words import SLICE_BYTES, Splitting
 
 WEIGHTS = ("tfidf", "count", "binary")
 
@@ -48,6 +49,11 @@ class Weighting:
             squares = np.add.reduceat(counts.data**2, counts.indptr[filled])
             counts.data /= np.repeat(np.sqrt(squares), lengths[filled])
         return counts
+
+
+def idf_of(frequencies: ndarray, documents: int) -> ndarray:
+    """Return (terms,) weights of terms that so many of the `documents` hold."""
+    return np.log((1 + documents) / (1 + frequencies)) + 1
 
 
 class TextReader:
@@ -114,46 +120,65 @@ class TermVectors(TextReader):
         """Return the terms' weights (terms,), None where they all count alike."""
         if self.weighting.weight != "tfidf":
             return None
-        return np.log((1 + self.documents) / (1 + self.frequencies)) + 1
+        return idf_of(self.frequencies, self.documents)
 
     def counts(self, texts: pa.Array) -> sp.csr_matrix:
-        listed = pa.array(self.vocabulary, pa.large_string())
-        shape = (len(texts), len(self.vocabulary))
-        counts = sp.csr_matrix(shape)
-        for number, level in enumerate(self.splitting.levels(texts)):
-            on_level = _counts(level, listed, shape)
-            counts = on_level if number == 0 else counts + on_level
-        counts.sum_duplicates()
-        rows = self.weighting.rows(counts, self.idf)
+        return self._weighed(self.occurrences(texts))
+
+    def _weighed(self, occurrences: sp.csr_matrix) -> sp.csr_matrix:
+        rows = self.weighting.rows(occurrences, self.idf)
         if self.columns is not None:
             rows = rows[:, self.columns]
             rows.sort_indices()
         return rows
 
+    def occurrences(self, texts: pa.Array) -> sp.csr_matrix:
+        """Return how often each of a few texts holds each term of the vocabulary."""
+        words, starts = self.splitting.terms(texts)
+        return self._counted(self._index.numbers(words), starts)
 
-def _counts(level: Level, listed: pa.Array, shape: tuple[int, int]) -> sp.csr_matrix:
-    """Return how often each text holds each of the listed terms, those of other levels 0."""
-    terms, starts = level
-    slots = pc.index_in(terms, value_set=listed)
-    known = np.asarray(slots.is_valid())
-    columns = slots.drop_null().to_numpy().astype(np.int32)
-    indptr = np.concatenate([[0], np.cumsum(known)])[starts]
-    counts = sp.csr_matrix((np.ones(len(columns)), columns, indptr.astype(np.int32)), shape=shape)
-    counts.sum_duplicates()
-    return counts
+    def _counted(self, numbers: ndarray, starts: ndarray) -> sp.csr_matrix:
+        places = self._index.places(numbers, starts)
+        ones = np.ones(len(places[0]))
+        return sp.csr_matrix((ones, places), shape=(len(starts) - 1, len(self.vocabulary)))
+
+    @cached_property
+    def _index(self) -> TermIndex:
+        return TermIndex(self.vocabulary, self.splitting)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_index"}
+
+
+@dataclass(frozen=True)
+class SplitReader:
+    """Makes rows of texts that are split already."""
+
+    vectors: TermVectors
+    texts: SplitTexts
+
+    @cached_property
+    def _numbers(self) -> ndarray:
+        return self.vectors._index.numbers(self.texts.words)
+
+    def rows(self, part: int, first: int, last: int) -> sp.csr_matrix:
+        """Return the rows of some texts of a part."""
+        numbers, starts = self.texts.rows(part, first, last)
+        return self.vectors._weighed(self.vectors._counted(self._numbers[numbers], starts))
 
 
 def with_vectors(
     frame: DataFrame,
     column: str,
     output: str,
-    reader: TextReader,
+    reader: TermVectors,
+    split: SplitTexts | None = None,
 ) -> DataFrame:
     """Return a frame of either engine with what a reader makes of a column, a vector each.
 
-    A null is an empty text."""
+    A null is an empty text. Those of this process may be `split` already."""
     if isinstance(frame, LocalFrame):
-        rows = partial(
+        cells = partial(
             _with_vectors_here,
             kinds=frame.kinds,
             column=column,
@@ -161,7 +186,13 @@ def with_vectors(
             reader=reader,
         )
         kinds = {**frame.kinds, output: Kind("vector")}
-        parts = [Part(partial(rows, part=part)) for part in frame.parts]
+        parts = [Part(partial(cells, part=part)) for part in frame.parts]
+        if split is not None and split.parts:
+            rows = SplitReader(reader, split).rows
+            parts = [
+                Part(partial(cells, part=part, rows=partial(rows, place)))
+                for place, part in enumerate(frame.parts)
+            ]
         result: Any = replace(frame, parts=parts, kinds=kinds)
         return result
     from pyspark.ml.linalg import VectorUDT
@@ -186,14 +217,24 @@ def _with_vectors_here(
     column: str,
     output: str,
     reader: TextReader,
+    rows: Callable[[int, int], sp.csr_matrix] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a part, texts read only where their vectors are asked for."""
+    """Yield some columns of a part, texts read only where their vectors are asked for.
+
+    `rows` of texts that are split already are those of their places."""
     names = [*kinds, output] if columns is None else [*columns]
     needed = {column if name == output else name for name in names}
+    if rows is not None and len(needed - {column}) and column not in names:
+        needed -= {column}
+    first = 0
     for batch in LocalFrame([part], kinds).select(*needed).batches():
-        if output in names:
+        last = first + batch.num_rows
+        if output in names and rows is not None:
+            batch = _with_column(batch, output, _sparse_vectors(rows(first, last)))
+        elif output in names:
             batch = _with_cells(batch, column, output, reader)
         yield batch.select(names)
+        first = last
 
 
 def _with_cells(
@@ -202,14 +243,20 @@ def _with_cells(
     output: str,
     reader: TextReader,
 ) -> pa.RecordBatch:
-    cells = vectors_of(reader, batch[column])
+    return _with_column(batch, output, vectors_of(reader, batch[column]))
+
+
+def _with_column(batch: pa.RecordBatch, output: str, cells: pa.Array) -> pa.RecordBatch:
     names = [*batch.schema.names, output]
     return pa.RecordBatch.from_arrays([*batch.columns, cells], names)
 
 
 def vectors_of(reader: TextReader, texts: pa.Array) -> pa.Array:
     """Return what a reader makes of texts as sparse vectors."""
-    rows = reader(texts.fill_null(""))
+    return _sparse_vectors(reader(texts.fill_null("")))
+
+
+def _sparse_vectors(rows: sp.csr_matrix) -> pa.Array:
     rows.sort_indices()
     return Vectors(
         rows.shape[1],

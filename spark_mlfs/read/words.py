@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -61,31 +60,25 @@ class Splitting:
             if pattern is not None:
                 _check_pattern(name, pattern)
 
-    def levels(self, texts: pa.Array) -> Iterator[Level]:
-        """Yield the terms of texts without a null; no term is on two levels."""
-        levels = self._levels(texts)
-        if self.strip_accents:  # which takes the letters of Korean apart, too
-            levels = ((pc.utf8_normalize(terms, "NFC"), starts) for terms, starts in levels)
-        if self.buckets:
-            terms, starts = _merged([*levels])
-            yield _hashed(terms, self.buckets), starts
-        else:
-            yield from levels
+    @property
+    def by_words(self) -> bool:
+        """Return whether terms are runs of words, none of which holds a blank."""
+        patterns = (self.token_pattern, self.pattern)
+        return self.analyzer == "word" and patterns == (None, None) and not self.buckets
 
-    def _levels(self, texts: pa.Array) -> Iterator[Level]:
+    def terms(self, texts: pa.Array) -> Level:
+        """Return the terms of texts without a null; their words, where terms are runs of these."""
         words, starts = self.words(texts)
+        terms = words
         low, high = self.ngrams
         if self.analyzer == "char":
-            yield from self._characters(words, starts)
-            return
-        if high == 1:
-            yield words, starts
-            return
-        runs = [self._runs(words, starts, count) for count in range(low, high + 1)]
-        if self.token_pattern is None and self.pattern is None:
-            yield from runs
-        else:  # words may hold blanks
-            yield _merged(runs)
+            terms, starts = self._characters(words, starts)
+        elif high > 1 and not self.by_words:
+            runs = [self._runs(words, starts, count) for count in range(low, high + 1)]
+            terms, starts = _merged(runs)
+        if self.strip_accents:  # which takes the letters of Korean apart, too
+            terms = pc.utf8_normalize(terms, "NFC")
+        return (_hashed(terms, self.buckets) if self.buckets else terms), starts
 
     def words(self, texts: pa.Array) -> Level:
         """Return the words of texts without a null."""
@@ -148,8 +141,8 @@ class Splitting:
         in_one = texts[:last] == texts[count - 1 :]
         return runs.filter(pa.array(in_one)), _bounds(counts)
 
-    def _characters(self, words: pa.Array, starts: ndarray) -> Iterator[Level]:
-        """Yield the runs of characters within words padded by blanks.
+    def _characters(self, words: pa.Array, starts: ndarray) -> Level:
+        """Return the runs of characters within words padded by blanks.
 
         A word that is shorter than a run is one itself, once."""
         padded = pc.binary_join_element_wise(_BLANK, words, _BLANK, _EMPTY)
@@ -169,7 +162,7 @@ class Splitting:
             last = np.minimum(first + count, np.repeat(first_of_word[1:], counts))
             terms = _substrings(data, begins[first], begins[last])
             runs.append((terms, _bounds(counts)[starts]))
-        yield _merged(runs)  # a short word may be a run of another length, too
+        return _merged(runs)  # a short word may be a run of another length, too
 
 
 def _check_pattern(name: str, pattern: str) -> None:

@@ -27,7 +27,7 @@ from ..frames.names import NumberedNames
 from ..frames.schema import FEATURES, ID, LABELS, with_names
 from ..lazy import DataFrame, SparkSession
 from ..params import Optional, Parameter, Text
-from .libsvm import MAX_FEATURES, MAX_LABELS, NAMES, Numbering, names_of, rows_of
+from .libsvm import MAX_FEATURES, NAMES, Numbering, names_of, rows_of
 from .lines import (
     Lines,
     TextFiles,
@@ -183,10 +183,9 @@ def _first_line(head: str, name: str, width: int) -> list[int]:
     numbers = [*map(int, words)]
     if not all(numbers):
         raise DataError(f"{name}:1: one of the numbers of {form} is 0; give a file with rows")
-    most = (MAX_FEATURES, MAX_LABELS) if width == 3 else (MAX_FEATURES,)
-    for number, limit in zip(numbers[1:], most, strict=True):
-        if number > limit:
-            raise DataError(f"{name}:1: {number} is more than the {limit} that are read")
+    for number in numbers[1:]:
+        if number > MAX_FEATURES:
+            raise DataError(f"{name}:1: {number} is more than the {MAX_FEATURES} that are read")
     return numbers
 
 

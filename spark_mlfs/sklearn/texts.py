@@ -15,10 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..adapters.arrays import in_arrays
 from ..adapters.classes import EstimatorClasses
 from ..errors import ParameterError, spelled_by
-from ..frames.frame import Kind, LocalFrame, num_cores
+from ..frames.frame import Kind, LocalFrame, default_memory, num_cores
+from ..kernels.matrix import TermMatrix
 from ..lazy import Self
+from ..read.split_texts import SPLIT_SHARE, SplitTexts
 from ..read.text_options import TEXT_ENCODERS, fitted_vectors
-from ..read.word_vectors import TermVectors
+from ..read.word_vectors import SplitReader, TermVectors
 from .base import ArrayEstimator
 
 
@@ -52,23 +54,37 @@ array([[1., 0., 1.],
     @spelled_by(in_arrays)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
         """Find the terms of texts, and how many texts hold each."""
+        self._fit(_texts(X))
+        return self
+
+    @spelled_by(in_arrays)
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> sp.csr_matrix:
+        """Find the terms of texts, and return their weights (texts, terms); split texts once."""
         texts = _texts(X)
+        split = SplitTexts(default_memory() // SPLIT_SHARE)
+        self._fit(texts, split)
+        if not split.parts:
+            return TermMatrix(self.vectors_(texts))
+        reader = SplitReader(self.vectors_, split)
+        parts = [reader.rows(place, 0, len(texts)) for place in range(len(split.parts))]
+        return TermMatrix(sp.vstack(parts, format="csr"))
+
+    def _fit(self, texts: pa.Array, split: SplitTexts | None = None) -> None:
         batch = pa.RecordBatch.from_arrays([texts], ["text"])
         rows = max(1, -(-len(texts) // num_cores()))
         parts = [
             partial(iter, [batch.slice(first, rows)]) for first in range(0, len(texts) or 1, rows)
         ]
         frame = LocalFrame(parts, {"text": Kind("string")})
-        self.vectors_ = fitted_vectors(frame, self._own_parameters())
+        self.vectors_ = fitted_vectors(frame, self._own_parameters(), split=split)
         self.vocabulary_ = {term: place for place, term in enumerate(self.vectors_.vocabulary)}
         self.idf_ = self.vectors_.idf
-        return self
 
     @spelled_by(in_arrays)
     def transform(self, X: Iterable[str]) -> sp.csr_matrix:
         """Return the weights (texts, terms) of the terms of texts, CSR float64."""
         check_is_fitted(self)
-        return self.vectors_(_texts(X))
+        return TermMatrix(self.vectors_(_texts(X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the terms."""

@@ -33,6 +33,9 @@ from .kinds import bins_of
 
 HEADROOM = 4  # bits between a feature's range in the first rows and the ends of its grid
 FREE_BITS = 10  # the same of a feature whose range is not known yet
+TERM_BITS = 20  # of counts of terms, which are whole numbers of quanta
+LOG_BITS = 6  # of 1 + their logarithms
+TERMS = "terms"  # the option that says how texts became terms
 PAIRS_OPTION = "pairs of"  # the option that names the features whose pairs are counted
 FEATURE_ARRAYS = ("low", "high", "binary", "centre", "reach")
 ABSENT_FEATURE = {
@@ -100,6 +103,13 @@ class Basis:
         labels = list(rows.label_names)
         arrays = (low, high, binary, centre, reach)
         rules = np.where(constant, NOT_ZERO, rules_of(profile)) if by_occurrence else None
+        if profile.terms:  # what counts sees whether a term occurs
+            zeros = np.zeros_like(low)
+            binary = np.ones_like(binary)
+            if TERMS in options:  # whose values are known to be whole, or small
+                reach = np.full_like(reach, 2.0 ** _free_bits(options))
+            arrays = (zeros, zeros + 1, binary, zeros, reach)
+            rules = np.full(len(low), NOT_ZERO) if by_occurrence else None
         return Basis(
             features,
             labels,
@@ -218,7 +228,7 @@ class Basis:
 
     def check_rules(self, profile: Profile, names: Sequence[str]) -> None:
         """Raise `DataError` for the first feature that quota would take in another way by now."""
-        if self.rules is None:
+        if self.rules is None or profile.terms:
             return
         features = profile.varying
         first_rules = _of_features(features, self.rules, new=NOT_ZERO)
@@ -236,7 +246,7 @@ class Basis:
         Sums that are taken by it are whole numbers of the same quanta, whatever the rows."""
         features = np.arange(profile.d)
         centre = _of_features(features, self.centre, new=0.0)
-        reach = _of_features(features, self.reach, new=2.0**FREE_BITS)
+        reach = _of_features(features, self.reach, new=2.0 ** _free_bits(self.options))
         binary = np.zeros(profile.d, bool)
         frozen = self.frozen(profile)
         return replace(frozen, low=centre - reach, high=centre + reach, binary=binary)
@@ -261,6 +271,13 @@ class Basis:
             f"feature {names[f]!r} goes from {values} here, beyond the grid of the first state, "
             f"{ends}: collect a new first state, or clip the feature"
         )
+
+
+def _free_bits(options: dict[str, Any]) -> int:
+    """Return the bits between 1 and the ends of the grid of a feature whose range is not known."""
+    if TERMS not in options:
+        return FREE_BITS
+    return LOG_BITS if "sublinear=True" in options[TERMS] else TERM_BITS
 
 
 def _difference_of_names(noun: str, mine: list[str], theirs: list[str]) -> str | None:

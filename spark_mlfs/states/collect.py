@@ -33,7 +33,8 @@ from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes
-from .basis import PAIRS_OPTION, Basis, RowLayout
+from .basis import PAIRS_OPTION, TERMS, Basis, RowLayout
+from .idf import TFIDF
 from .kinds import PAIR_KINDS, bins_of, name_of
 from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
 from .own_statistics import DeclaredLabels, Fingerprint, KeyedGrams, OutOfRangeCounts
@@ -97,7 +98,11 @@ def collect(  # noqa: PLR0913
     if type(data).__module__.startswith("pyspark."):
         from ..blocks.pack import pack
         from ..frames.schema import FEATURES, ID, LABELS
+        from ..read.texts import corpus_of
 
+        corpus = corpus_of(data)
+        if corpus is not None:
+            data, reading[TERMS] = corpus.summable()
         row_id = ID if ID in data.columns else None
         columns = (FEATURES, labels or LABELS, row_id)
         rows: Dataset = pack(
@@ -317,6 +322,8 @@ def _check_like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) 
     for name in sorted(basis.options.keys() | options.keys()):
         mine = options.get(name)
         theirs = basis.options.get(name)
+        if name == TERMS and theirs is None and TFIDF not in mine:
+            continue  # states of earlier versions do not tell
         optional = name in ("row ids", PAIRS_OPTION) and name not in options
         if mine != theirs and not optional:
             raise ParameterError(
@@ -406,6 +413,8 @@ def _statistic_of(
 def _out_of_range(basis: Basis, profile: Profile) -> OutOfRangeCounts | None:
     """Return the counts of rows outside the edges, None where the profile excludes that."""
     d = len(basis.features)
+    if profile.terms:  # they occur or do not
+        return None
     below = profile.low[:d] < basis.low
     above = profile.high[:d] > basis.high
     third_value = basis.binary & ~profile.binary[:d]

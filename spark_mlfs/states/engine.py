@@ -46,6 +46,7 @@ from ..statistics.targets import (
     SomeLabels,
     Target,
 )
+from .idf import states_idf, weighed
 from .kinds import axes_of, describe_kind, describe_kinds
 from .sums import hashes_of, in_words, triangle
 
@@ -72,6 +73,7 @@ class StateEngine(Engine):
         super().__init__(profile, budgets)
         self.sums = states.sums
         self._states = states
+        self.idf = states_idf(states)
         self.held_labels = profile.q
         self.labels_in_use = np.arange(profile.q)  # their places among those that are held
 
@@ -107,11 +109,12 @@ class StateEngine(Engine):
             results = [self._shard(part, 0, self.num_features) for part in statistic.parts]
             return statistic.reduced(results)
         if type(statistic) is KnownRows:
-            return self._states.known()
+            return self._known()
         if type(statistic) in (TwoWay, GroupMoments):
             return self._shard(statistic, 0, self.num_features)
         if type(statistic) in (LabelsetCounts, LabelsetSums):
-            return statistic.finish(self._labelsets(statistic), self.grid)
+            result = statistic.finish(self._labelsets(statistic), self.grid)
+            return self._weighed(result, self.profile.varying)
         if type(statistic) in (Gram, FoldGrams) and not statistic.sketch:
             return self._moments(statistic)
         self._over_rows()
@@ -182,7 +185,17 @@ class StateEngine(Engine):
             table, totals = self._counts(statistic.coding, statistic.target, features)
             state = {"table": table, "totals": sp.csr_matrix(totals)}
             return statistic.finish_shard(state, first, last, self.profile)
-        return self._group_moments(statistic, features)
+        return self._weighed(self._group_moments(statistic, features), features)
+
+    def _weighed(self, result: Any, features: ndarray) -> Any:
+        """Return sums of some features as they are of their tf-idf, if this is what they are of."""
+        return result if self.idf is None else weighed(result, self.idf[features])
+
+    def _known(self) -> State:
+        facts: State = self._states.known()
+        if self.idf is not None:
+            facts |= {name: facts[name] * self.idf for name in ("low", "high")}
+        return facts
 
     def _counts(
         self, coding: Coding, target: Target, features: ndarray
@@ -406,7 +419,7 @@ class StateEngine(Engine):
             for block, sums in sorted(blocks.items())
             for name, value in sums.items()
         }
-        return self._with_ends(statistic.finish(state, self.grid))
+        return self._with_ends(self._weighed(statistic.finish(state, self.grid), features))
 
     def _with_ends(self, result: Any) -> Any:
         """Return moments with the features' own ends in the place of those of their grid."""

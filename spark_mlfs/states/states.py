@@ -33,6 +33,7 @@ from ..lazy import cached_property
 from ..pipeline import Request
 from .basis import Basis, laid_out, positions_of
 from .engine import StateRows
+from .idf import states_idf
 from .kinds import axes_of, describe_kind, dims_of, name_of, select_rows
 from .needs import check_available, of_pairs
 from .sums import (
@@ -183,6 +184,10 @@ class States:
         for request in requests:
             check_available(self.sums, self.has_unknown, request)
         profile = self.basis.frozen(self.profile)
+        idf = states_idf(self)
+        if idf is not None:
+            ends = {"low": profile.low * idf, "high": profile.high * idf}
+            profile = replace(profile, **ends, binary=np.zeros_like(profile.binary))
         out = StateRows(
             profile,
             self.features,

@@ -15,7 +15,7 @@ from sklearn.metrics import mutual_info_score
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.append(str(REPOSITORY))
 
-from jobs.benchmarks import bare, laptop, peers, scale, table  # noqa: E402
+from jobs.benchmarks import bare, laptop, peers, scale, table, texts  # noqa: E402
 from jobs.benchmarks.corpora import CORPORA, parts_of  # noqa: E402
 
 SHARE = 0.0002
@@ -288,6 +288,14 @@ def test_whole_commands_are_measured_without_spark(tmp_path, data_dir):
             all(row[name] > 0 for name in ("wall s", "CPU s", "MB", "bare s", "wall / bare"))
             and row["MB"] > 50
         )
+
+
+@pytest.mark.slow
+def test_texts_stand_beside_a_pass_that_splits_them(tmp_path, data_dir):
+    rows = list(texts.run(tmp_path, data_dir, 0.001, ["training", "scoring"]))
+    assert [row["row"] for row in rows] == ["training", "scoring"]
+    assert rows[0]["gives"].endswith("candidates") and rows[1]["gives"] == "400 rows"
+    assert all(row["CPU s"] > 0 and row["bare CPU s"] > 0 for row in rows)
 
 
 def test_a_row_that_is_not_there_is_refused_before_a_session_starts(capsys):

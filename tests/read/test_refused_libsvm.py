@@ -54,7 +54,7 @@ CASES = [
     svm(
         "num_labels beyond",
         "",
-        r"num_labels=2000000000: at most 1000000 are read",
+        r"num_labels=2000000000: at most 16777216 are read",
         "num_labels=2000000000",
     ),
     svm(

@@ -9,19 +9,24 @@ import pyarrow as pa
 import pytest
 from oracles.words import random_options, random_texts, vectorizer
 from pyspark.ml import PipelineModel
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import spark_mlfs
 from spark_mlfs import ParameterError, read
 from spark_mlfs.errors import camel
+from spark_mlfs.frames.frame import Kind, LocalFrame
 from spark_mlfs.frames.schema import attribute_names
 from spark_mlfs.read import words as read_words
+from spark_mlfs.read.split_texts import SplitTexts
+from spark_mlfs.read.vocabulary import Choice, TooManyTerms, vocabulary_of
 from spark_mlfs.read.word_vectors import TermVectors
 from spark_mlfs.read.words import Splitting
-from spark_mlfs.sklearn import TextFeatures
+from spark_mlfs.sklearn import MIMSelector, TextFeatures
 
 
 def words_of(text, **options):
-    ((words, _),) = Splitting(**options).levels(pa.array([text]))
+    words, _ = Splitting(**options).terms(pa.array([text]))
     return words.to_pylist()
 
 
@@ -50,6 +55,7 @@ def test_the_matrix_is_scikit_learn_s(seed):
         assert same_matrix(texts, options, None, [])
         return
     assert same_matrix(texts, options, x, encoder.get_feature_names_out())
+    np.testing.assert_array_equal(encoder.transform(texts).toarray(), x.toarray())
 
 
 def test_words_of_many_scripts():
@@ -84,7 +90,7 @@ def test_slices_of_texts(kind):
     for texts in (["Aa bb", "Cc", "Dd ee", "Ff"], ["Ää bb", "Čc", "Dđ ee", "Fƒ"]):
         lower = [text.lower().split() for text in texts]
         for first in range(4):
-            ((words, starts),) = Splitting().levels(pa.array(texts, kind).slice(first, 2))
+            words, starts = Splitting().terms(pa.array(texts, kind).slice(first, 2))
             assert words.to_pylist() == [w for some in lower[first : first + 2] for w in some]
             assert np.diff(starts).tolist() == [len(some) for some in lower[first : first + 2]]
 
@@ -179,3 +185,68 @@ def test_terms_add_up_over_parts_and_pieces(monkeypatch):
         assert pieces.vocabulary == whole.vocabulary and pieces.documents == 301
         assert pieces.frequencies.tolist() == whole.frequencies.tolist()
     assert whole.frequencies[:3].tolist() == [100, 100, 100]
+
+
+def random_words(seed, texts=60):
+    rng = np.random.default_rng(seed)
+    words = np.array([f"w{number}" for number in range(9)])
+    return [" ".join(rng.choice(words, rng.integers(0, 12))) for _ in range(texts)]
+
+
+@pytest.mark.parametrize("ngrams", [(1, 2), (2, 2), (1, 3), (2, 4)])
+@pytest.mark.parametrize("bits", [63, 8])
+def test_runs_are_counted_by_numbers_as_they_are_as_texts(ngrams, bits, monkeypatch):
+    """Texts come in many slices; keys of few bits are numbered anew before they are sorted."""
+    monkeypatch.setattr("spark_mlfs.read.tally._WORD_BITS", bits)
+    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 200)
+    texts = random_words(1)
+    oracle = CountVectorizer(ngram_range=ngrams)
+    expected = oracle.fit_transform(texts)
+    encoder = TextFeatures(weight="count", ngrams=ngrams, min_df=1)
+    once, twice = encoder.fit_transform(texts), encoder.transform(texts)
+    names = list(encoder.get_feature_names_out())
+    places = [oracle.vocabulary_[name] for name in names]
+    assert len(names) == len(oracle.vocabulary_)
+    np.testing.assert_array_equal(once.toarray(), expected[:, places].toarray())
+    np.testing.assert_array_equal(twice.toarray(), once.toarray())
+    frequencies = (expected[:, places] > 0).sum(axis=0).A1
+    np.testing.assert_array_equal(encoder.vectors_.frequencies, frequencies)
+    totals = once.sum(axis=0).A1
+    assert names == [
+        names[i] for i in sorted(range(len(names)), key=lambda i: (-totals[i], names[i]))
+    ]
+
+
+def test_tallies_that_take_too_much_are_joined_and_then_refused(monkeypatch):
+    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 200)
+    texts = pa.array(random_words(2, 400), pa.large_string())
+    batch = pa.RecordBatch.from_arrays([texts], ["text"])
+    frame = LocalFrame([lambda: iter([batch])], {"text": Kind("string")})
+    splitting, split = Splitting(ngrams=(1, 2)), SplitTexts(1 << 20)
+    whole = vocabulary_of(frame, splitting, Choice(min_df=1), split=split)
+    assert len(split.parts) == 1
+    joined = vocabulary_of(frame, splitting, Choice(min_df=1), 30_000, split := SplitTexts(1 << 20))
+    assert joined.terms == whole.terms and not split.parts
+    np.testing.assert_array_equal(joined.frequencies, whole.frequencies)
+    with pytest.raises(TooManyTerms):
+        vocabulary_of(frame, splitting, Choice(min_df=1), 3_000)
+
+
+def test_what_counts_sees_whether_a_term_occurs():
+    texts = random_words(3)
+    tags = [[tag for tag in ("w1", "w2") if text.count(tag) > 1] for text in texts]
+    weighed = TextFeatures(min_df=1).fit(texts)
+    x = weighed.transform(texts)
+    present = (x.toarray() > 0).astype(float)
+    for method, settings in (("mim", {}), ("jmi", {"binning": "quantile"}), ("quota", {})):
+        found = spark_mlfs.rank(x, tags, method, **settings)
+        expected = spark_mlfs.rank(present, tags, method, **settings)
+        np.testing.assert_array_equal(found["score"], expected["score"])
+        assert found["index"].tolist() == expected["index"].tolist()
+    by_moments = spark_mlfs.rank(x, tags, "f-statistic")
+    of_weights = spark_mlfs.rank(x.toarray(), tags, "f-statistic")
+    np.testing.assert_allclose(by_moments["score"], of_weights["score"], rtol=1e-9)
+    pipeline = make_pipeline(TextFeatures(min_df=1), MIMSelector(num_top_features=3))
+    best = spark_mlfs.rank(present, tags, "mim", 3)["index"]
+    names = pipeline.fit(texts, tags).get_feature_names_out()
+    assert sorted(names) == sorted(weighed.get_feature_names_out()[best])

@@ -1,0 +1,77 @@
+"""Texts as the numbers of their words, so that they are split once, however often they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy import ndarray
+
+from .words import Level
+
+SPLIT_SHARE = 8  # of the memory: texts as numbers of words
+Numbered = tuple[ndarray, ndarray]  # numbers of words, and where the words of each text begin
+
+
+@dataclass
+class SplitTexts:
+    """The texts of the parts of a frame, as long as they take at most `limit` bytes.
+
+    Their words are encoded by dictionaries, of each level its own, until all are known and have
+    numbers."""
+
+    limit: int
+    levels: list[list[Level]] = field(default_factory=list)
+    size: int = 0
+    words: pa.Array | None = None
+    parts: list[list[Numbered]] = field(default_factory=list)
+
+    def clear(self) -> list[Level]:
+        """Forget all texts, and return those that have no numbers yet."""
+        levels = [level for part in self.levels for level in part]
+        self.levels, self.size, self.words, self.parts = [], 0, None, []
+        return levels
+
+    def add(self, levels: list[Level]) -> bool:
+        """Add the texts of a part; return whether there is room for them."""
+        size = sum(words.nbytes + starts.nbytes for words, starts in levels)
+        if self.size + size > self.limit:
+            return False
+        self.size += size
+        self.levels.append(levels)
+        return True
+
+    def number(self, words: pa.Array, places: Sequence[ndarray]) -> None:
+        """Number all texts by `words`, where the words of each dictionary are at its `places`."""
+        in_order = iter(places)
+        for part in self.levels:
+            numbered = [
+                (next(in_order).astype(np.int32)[coded.indices.to_numpy()], starts)
+                for coded, starts in part
+            ]
+            self.parts.append(numbered)
+        self.levels = []
+        self.words = words
+
+    def all(self) -> Numbered:
+        """Return all texts."""
+        levels = [level for part in self.parts for level in part]
+        return _joined(levels)
+
+    def rows(self, part: int, first: int, last: int) -> Numbered:
+        """Return some texts of a part, by their places."""
+        levels = []
+        for words, starts in self.parts[part]:
+            count = len(starts) - 1
+            begin, end = min(max(first, 0), count), min(max(last, 0), count)
+            levels.append((words[starts[begin] : starts[end]], starts[begin : end + 1]))
+            first, last = first - count, last - count
+        return _joined(levels)
+
+
+def _joined(levels: Sequence[Numbered]) -> Numbered:
+    numbers = [np.zeros(0, np.int32), *(words for words, _ in levels)]
+    lengths = [np.zeros(0, np.int64), *(np.diff(starts) for _, starts in levels)]
+    return np.concatenate(numbers), np.append(0, np.cumsum(np.concatenate(lengths)))

@@ -1,0 +1,180 @@
+"""How often words and runs of words occur: runs are whole numbers until they are terms.
+
+A run of k words has the key ``(number of its first k − 1 words) · 2³² + (number of its last)``, so
+that pairs are counted by sorting whole numbers; texts are made of those alone that are chosen."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy import ndarray
+
+from .words import Level
+
+LAST = 32  # bits of a key that are the number of the last word
+_LAST_WORD = (1 << LAST) - 1
+AT_ONCE = 1 << 22  # words with which the runs begin that are counted at a time
+_WORD_BITS = 63  # of a whole number that is sorted
+_BLANK = pa.scalar(" ", pa.large_string())
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of some number of words: their `keys`, how often each occurs, in how many texts."""
+
+    keys: ndarray
+    totals: ndarray
+    texts: ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.keys.nbytes + self.totals.nbytes + self.texts.nbytes)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The different words of some texts, and the runs of one word, of two, and so on.
+
+    Runs of one word are numbered as the words are."""
+
+    words: pa.Array
+    runs: list[Runs]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.words.nbytes) + sum(runs.nbytes for runs in self.runs)
+
+    @property
+    def size(self) -> int:
+        return sum(len(runs.keys) for runs in self.runs)
+
+    def words_of(self, length: int, places: ndarray) -> list[ndarray]:
+        """Return the numbers of the words of some runs, one array for each word."""
+        numbers: list[ndarray] = []
+        for runs in self.runs[length - 1 : 0 : -1]:
+            keys = runs.keys[places]
+            numbers.append(keys & _LAST_WORD)
+            places = keys >> LAST
+        return [places, *reversed(numbers)]
+
+    def terms(self, length: int, places: ndarray) -> pa.Array:
+        """Return some runs as texts."""
+        parts = [self.words.take(pa.array(part)) for part in self.words_of(length, places)]
+        return parts[0] if length == 1 else pc.binary_join_element_wise(*parts, _BLANK)
+
+
+def tally_of(level: Level, high: int = 1) -> Tally:
+    """Return the words of some texts, which are encoded by a dictionary, and runs up to `high`."""
+    coded, starts = level
+    return Tally(coded.dictionary, runs_of(coded.indices.to_numpy(), starts, high))
+
+
+def runs_of(numbers: ndarray, starts: ndarray, high: int) -> list[Runs]:
+    """Return the runs up to `high` words of texts, of whose words these are the numbers.
+
+    They are counted by their first words, of which some have their turn at a time."""
+    lengths = np.diff(starts)
+    rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    totals = np.cumsum(np.bincount(numbers))
+    width = len(totals)
+    limits = np.arange(AT_ONCE, len(numbers), AT_ONCE)
+    edges = np.unique([0, *np.searchsorted(totals, limits), width])
+    parts: list[list[Runs]] = [[] for _ in range(high)]
+    for low, end in itertools.pairwise(edges.tolist()):
+        places = np.arange(len(numbers))
+        if end - low < width:
+            places = np.flatnonzero((numbers >= low) & (numbers < end))
+        for part, runs in zip(parts, _beginning(places, numbers, rows, parts), strict=True):
+            part.append(runs)
+    return [_concatenated(part) for part in parts]
+
+
+def _beginning(
+    places: ndarray,
+    numbers: ndarray,
+    rows: ndarray,
+    parts: Sequence[Sequence[Runs]],
+) -> Iterator[Runs]:
+    """Yield the runs of one word, of two and so on that begin at these places.
+
+    Before them come those of the `parts`."""
+    width = 1 + int(numbers.max(initial=0))
+    runs = numbers[places].astype(np.int64)
+    for length in range(1, len(parts) + 1):
+        keys = runs
+        if length > 1:
+            last = np.minimum(places + length - 1, len(numbers) - 1)
+            inside = (places + length <= len(numbers)) & (rows[last] == rows[places])
+            places = places[inside]
+            keys = runs[inside] * width + numbers[last[inside]]
+        distinct, totals, texts = _counted(keys, rows[places])
+        before = sum(len(part.keys) for part in parts[length - 1])
+        runs = before + np.searchsorted(distinct, keys) if 1 < length < len(parts) else keys
+        if length > 1:
+            prefix, word = np.divmod(distinct, width)
+            distinct = (prefix << LAST) + word
+        yield Runs(distinct, totals, texts)
+
+
+def _concatenated(parts: Sequence[Runs]) -> Runs:
+    if not parts:
+        return Runs(*(np.zeros(0, np.int64) for _ in range(3)))
+    if len(parts) == 1:
+        return parts[0]
+    fields = ([getattr(part, name) for part in parts] for name in ("keys", "totals", "texts"))
+    return Runs(*map(np.concatenate, fields))
+
+
+def _counted(keys: ndarray, rows: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Return the different keys, ascending, how often each occurs, and in how many rows."""
+    row_bits = int(rows[-1] if len(rows) else 0).bit_length()
+    distinct = None
+    if int(keys.max(initial=0)).bit_length() + row_bits > _WORD_BITS:
+        distinct, keys = np.unique(keys, return_inverse=True)
+    ordered = np.sort((keys << row_bits) + rows)
+    is_new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    keys = ordered >> row_bits
+    firsts = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=firsts[1:])
+    (begins,) = np.nonzero(firsts)
+    keys = keys[begins]
+    totals = np.diff(begins, append=len(ordered))
+    texts = np.add.reduceat(is_new, begins, dtype=np.int64) if len(begins) else totals
+    return keys if distinct is None else distinct[keys], totals, texts
+
+
+def joined(tallies: Sequence[Tally]) -> tuple[Tally, list[ndarray]]:
+    """Return the tally of the texts of all, and where the words of each are in it."""
+    if len(tallies) == 1:
+        return tallies[0], [np.arange(len(tallies[0].words))]
+    coded = pa.concat_arrays([tally.words for tally in tallies]).dictionary_encode()
+    words = _parts(coded.indices.to_numpy().astype(np.int64), [len(t.words) for t in tallies])
+    runs: list[Runs] = []
+    before = words
+    for level, same in enumerate(zip(*(tally.runs for tally in tallies), strict=True)):
+        if level == 0:
+            keys = np.concatenate(words)
+        else:
+            parts = []
+            for one, first, last in zip(same, before, words, strict=True):
+                parts.append((first[one.keys >> LAST] << LAST) + last[one.keys & _LAST_WORD])
+            keys = np.concatenate(parts)
+        numbers, distinct = pd.factorize(keys)
+        before = _parts(numbers, [len(one.keys) for one in same])
+        totals, texts = (
+            np.bincount(numbers, np.concatenate(values), len(distinct)).astype(np.int64)
+            for values in ([one.totals for one in same], [one.texts for one in same])
+        )
+        runs.append(Runs(distinct, totals, texts))
+    return Tally(coded.dictionary, runs), words
+
+
+def _parts(values: ndarray, sizes: Sequence[int]) -> list[ndarray]:
+    return np.split(values, np.cumsum(sizes)[:-1])
