@@ -163,14 +163,15 @@ def joined(tallies: Sequence[Tally]) -> tuple[Tally, list[ndarray]]:
             keys = np.concatenate(words)
         else:
             parts = []
-            for one, first, last in zip(same, before, words, strict=True):
-                parts.append((first[one.keys >> LAST] << LAST) + last[one.keys & _LAST_WORD])
+            for side, first, last in zip(same, before, words, strict=True):
+                keys = side.keys
+                parts.append((first[keys >> LAST] << LAST) + last[keys & _LAST_WORD])
             keys = np.concatenate(parts)
         numbers, distinct = pd.factorize(keys)
-        before = _parts(numbers, [len(one.keys) for one in same])
+        before = _parts(numbers, [len(side.keys) for side in same])
         totals, texts = (
             np.bincount(numbers, np.concatenate(values), len(distinct)).astype(np.int64)
-            for values in ([one.totals for one in same], [one.texts for one in same])
+            for values in ([side.totals for side in same], [side.texts for side in same])
         )
         runs.append(Runs(distinct, totals, texts))
     return Tally(coded.dictionary, runs), words

@@ -58,35 +58,35 @@ class TermIndex:
         """Return the row and the feature of each occurrence of a term in texts of these words."""
         lengths = np.diff(starts)
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        found = np.flatnonzero(numbers != _ABSENT)  # where the runs begin
-        runs = numbers[found]
+        begins = np.flatnonzero(numbers != _ABSENT)  # where the runs begin
+        runs = numbers[begins]
         row_parts: list[ndarray] = []
         feature_parts: list[ndarray] = []
         for length, features in enumerate(self.features, 1):
             if length > 1:
-                found, runs = self._longer(found, runs, length, numbers, rows)
+                begins, runs = self._longer(begins, runs, length, numbers, rows)
             feature = features[runs]
             is_term = feature != _ABSENT
             if length >= self.low:
-                row_parts.append(rows[found[is_term]])
+                row_parts.append(rows[begins[is_term]])
                 feature_parts.append(feature[is_term])
         return np.concatenate(row_parts), np.concatenate(feature_parts)
 
     def _longer(
         self,
-        found: ndarray,
+        begins: ndarray,
         runs: ndarray,
         length: int,
         numbers: ndarray,
         rows: ndarray,
     ) -> tuple[ndarray, ndarray]:
         """Return where runs with a word more begin, and their numbers."""
-        last = found + length - 1
+        last = begins + length - 1
         inside = last < len(numbers)
-        found, runs, last = found[inside], runs[inside], last[inside]
-        inside = (rows[last] == rows[found]) & (numbers[last] != _ABSENT)
-        found, runs, last = found[inside], runs[inside], last[inside]
+        begins, runs, last = begins[inside], runs[inside], last[inside]
+        inside = (rows[last] == rows[begins]) & (numbers[last] != _ABSENT)
+        begins, runs, last = begins[inside], runs[inside], last[inside]
         keys = runs * self.width + numbers[last]
         longer = self.keys[length - 2].get_indexer(keys)
         known = longer != _ABSENT
-        return found[known], longer[known]
+        return begins[known], longer[known]

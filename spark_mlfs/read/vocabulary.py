@@ -29,6 +29,7 @@ _UNPARTED = (
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{M}]{3,}"
 )
 _MANY = 0.05  # of the words
+ALL_WORDS = ""  # the term whose sum is that of all words
 _NONE = np.zeros(1, np.int64)  # where the words of no text begin
 _SCHEMA = pa.schema(
     {
@@ -91,8 +92,8 @@ def vocabulary_of(
     unparted = pc.sum(facts["total"]).as_py() or 0
     least, most = _bounds_of(choice, documents)
     within = (pc.field("texts") >= least) & (pc.field("texts") <= most)
-    terms = table.filter(within & pc.field("term").is_valid())
-    words = pc.sum(terms["total"]).as_py() or 0
+    words = pc.sum(table.filter(pc.field("term") == ALL_WORDS)["total"]).as_py() or 0
+    terms = table.filter(within & (pc.field("term") != ALL_WORDS))
     chosen = terms.sort_by([("total", "descending"), ("term", "ascending")])
     chosen = chosen.slice(0, choice.size)
     if len(chosen) > max(MOST_TERMS, splitting.buckets):
@@ -116,7 +117,8 @@ def _of_listed(texts: DataFrame, splitting: Splitting, listed: Sequence[str]) ->
         for texts in _slices(batches):
             sums[:-1] += terms.occurrences(texts).getnnz(axis=0)
             sums[-1] += len(texts)
-        yield pa.RecordBatch.from_arrays([pa.array([sums], pa.list_(pa.int64()))], ["sums"])
+        cells = pa.array([sums], pa.list_(pa.int64()))
+        yield pa.RecordBatch.from_arrays([cells], ["sums"])
 
     rows = texts.mapInArrow(counted, "sums array<bigint>").collect()
     total = np.sum([row["sums"] for row in rows], axis=0, dtype=np.int64)
@@ -145,7 +147,7 @@ def _here(
     """Return the sums of the terms that may be chosen, and the facts of the corpus."""
     tally, documents = _tally_here(texts, splitting, memory, split)
     least, _ = _bounds_of(choice, documents)
-    facts = _facts(_unparted(tally, splitting), documents)
+    facts = _facts(_words(tally, splitting), documents)
     return pa.concat_tables([_table(tally, splitting, least), facts])
 
 
@@ -224,26 +226,27 @@ def _on_spark(texts: DataFrame, splitting: Splitting, choice: Choice) -> pa.Tabl
 def _pieces(batches: Batches, splitting: Splitting) -> Iterator[pa.Table]:
     """Yield how often each term occurs in a part, and in how many texts; sums may come in pieces.
 
-    Where the term is null: how many words are not parted by blanks, how many texts there are."""
+    What stands for facts of the corpus is said by `_facts`."""
     tallies: list[Tally] = []
     rows = 0
-    unparted = 0
+    words = np.zeros(2, np.int64)
     for level in _levels(batches, splitting):
         rows += len(level[1]) - 1
         tallies.append(_tally(level, splitting))
         if sum(tally.size for tally in tallies[1:]) > AT_ONCE:
             tallies = [joined(tallies)[0]]
             if tallies[0].size > AT_ONCE:
-                unparted += _unparted(tallies[0], splitting)
+                words += _words(tallies[0], splitting)
                 yield _table(tallies.pop(), splitting)
     for tally in [joined(tallies)[0]] if tallies else []:
-        unparted += _unparted(tally, splitting)
+        words += _words(tally, splitting)
         yield _table(tally, splitting)
-    yield _facts(unparted, rows)
+    yield _facts(words, rows)
 
 
-def _facts(unparted: int, rows: int) -> pa.Table:
-    return pa.table([[None], [unparted], [rows]], schema=_SCHEMA)
+def _facts(words: np.ndarray, rows: int) -> pa.Table:
+    """Return the texts, and their words as `_words` counts them, in the place of terms."""
+    return pa.table([[None, ALL_WORDS], words, [rows, rows]], schema=_SCHEMA)
 
 
 def _tally(level: Level, splitting: Splitting) -> Tally:
@@ -256,12 +259,13 @@ def _longest(splitting: Splitting) -> int:
     return splitting.ngrams[1] if splitting.by_words else 1
 
 
-def _unparted(tally: Tally, splitting: Splitting) -> int:
-    """Return how many words are runs of signs between which there are no blanks."""
+def _words(tally: Tally, splitting: Splitting) -> np.ndarray:
+    """Return how many words are runs of signs between which there are no blanks, and of all."""
+    totals = tally.runs[0].totals
     if splitting.analyzer != "word":
-        return 0
+        return np.array([0, totals.sum()])
     are = np.asarray(pc.match_substring_regex(tally.words, _UNPARTED))
-    return int(tally.runs[0].totals[are].sum())
+    return np.array([totals[are].sum(), totals.sum()])
 
 
 def _table(tally: Tally, splitting: Splitting, least: float = 0) -> pa.Table:

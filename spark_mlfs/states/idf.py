@@ -42,7 +42,7 @@ def weighed(result: Any, idf: ndarray) -> Any:
             result,
             centre=result.centre * idf,
             total=result.total * idf,
-            square=result.square * idf**2,
+            square=result.square * idf**2 if result.square.size else result.square,
         )
     if isinstance(result, PairMoments):
         of_pairs = idf[result.feature]

@@ -69,9 +69,9 @@ def test_a_column_of_any_table(folder, run, tmp_path):
     _, err = run("transform", "--model", tmp_path / "a", "--text", "body", "--option",
                  "weight=tfidf", "--output", tmp_path / "no", code=2)  # fmt: skip
     assert "transform gives counts of terms" in err
-    _, err = run("collect", "--for", "mim", "--text", "body", "--option", "term_weight=tfidf",
+    _, err = run("collect", "--for", "mim", "--text", "body", "--option", "norm=l2",
                  "--output", tmp_path / "no", code=2)  # fmt: skip
-    assert "states add up counts" in err
+    assert "states add up what terms are in rows" in err
 
 
 @pytest.mark.parametrize("renormalise", [True, False])
@@ -136,3 +136,13 @@ def test_the_words_of_texts_are_chosen_by_quotas_where_no_method_is_named():
         assert configure(None, flags | run | more).method.name == "forward"
     numbers = {"data": {"format": "numbers"}}
     assert configure(None, numbers | run).method.name == "forward"
+
+
+def test_test_files_have_the_words_of_training(folder, run, tmp_path):
+    """Their own words and weights would be others; methods that count see which occur."""
+    texts = pd.read_csv(folder / "train.csv.gz")
+    texts.assign(body=texts["body"] + " other words").to_csv(tmp_path / "test.csv", index=False)
+    flags = ("--text", "body", "--method", "mim", "--classifier", "br-svm", "--sizes", "3")
+    run("evaluate", *flags, "--test-data", tmp_path / "test.csv", "--output", tmp_path / "out")
+    cells = pd.read_csv(tmp_path / "out/cells.csv").set_index("method")
+    assert cells.loc["mim", "microF1"] > 0.95 and cells.loc["all features", "features"] == 40
