@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,20 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return the text of a template with these values."""
-    return environment().get_template(template).render(values)
+    """Return the text of a template with these values; pages have powers of ten as <sup>."""
+    text = environment().get_template(template).render(values)
+    return _POWERS.sub(_raised, text) if ".html" in template else text
+
+
+# a title or a tag as it is, or a power of ten: fonts draw its signs in different sizes
+_POWERS = re.compile("<(title|option|style)[ >].*?</\\1>|<[^>]*>|(?<=10)[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", re.DOTALL)
+
+
+def _raised(match: re.Match[str]) -> str:
+    text = match[0]
+    if text.startswith("<"):
+        return text
+    return f"<sup>{text.translate(_PLAIN).replace('-', '−')}</sup>"
 
 
 _TEX = {
@@ -76,13 +89,20 @@ def environment() -> Environment:
         finalize=shown,
         **blocks,
     )
-    filters = (number, figure, decimal, seconds, size, shortlist, tex, prose)
+    filters: tuple[Callable[..., Any], ...] = (number, figure, decimal, seconds, size, shortlist)
+    filters += (tex, prose, columns, breakable, longest_word)
     templates.filters |= {function.__name__: function for function in filters}
     templates.filters["typed"] = shlex.join
     return templates
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PLAIN = {raised: plain for plain, raised in _SUPERSCRIPTS.items()}
+
+
+def power(exponent: int) -> str:
+    """Return a power of ten: 10⁻⁵."""
+    return "10" + str(exponent).translate(_SUPERSCRIPTS)
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -96,7 +116,7 @@ def number(value: float, digits: int = 4) -> str:
     text = f"{value:.{digits}g}"
     if "e" in text:
         mantissa, exponent = text.split("e")
-        return f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}".replace("-", "−")
+        return f"{mantissa}·{power(int(exponent))}".replace("-", "−")
     return text.replace("-", "−")
 
 
@@ -136,6 +156,32 @@ def shortlist(names: Any, most: int) -> str:
     text = ", ".join(map(str, names[:most]))
     remaining = len(names) - most
     return f"{text} and {number(remaining)} more" if remaining > 0 else text
+
+
+def columns(count: int) -> int:
+    """Return in how many columns so many figures leave the fewest places empty."""
+    if count <= 4:
+        return {3: 3, 2: 2, 4: 2}.get(count, 1)
+    return min((3, 4), key=lambda number: -count % number)
+
+
+LONG = 16  # letters of a name from which it may be broken between words
+_BETWEEN_WORDS = re.compile(r"(?<=\w[_/.])(?=\w)")
+
+
+def breakable(text: object) -> Any:
+    """Return a name as HTML; a long one may go on in the next line between its words."""
+    from markupsafe import Markup, escape
+
+    name = visible(str(text))
+    words = _BETWEEN_WORDS.split(name) if len(name) > LONG else [name]
+    return Markup("<wbr/>").join(map(escape, words))
+
+
+def longest_word(text: object) -> int:
+    """Return the length of a name's longest part that stays in a line."""
+    words = [word for part in re.split(r"[\s-]", str(text)) for word in _BETWEEN_WORDS.split(part)]
+    return max(map(len, words), default=0)
 
 
 def tex(text: object) -> str:

@@ -179,7 +179,9 @@ def widest(rows: DataFrame) -> int:
 # ---- rows to look at ----
 
 SHOWN = 12  # features or labels of which files are shown
-FILES_A_SIDE = 4  # of each
+A_SIDE = 4  # files of each
+TAGS_A_SIDE = 6  # files of a label that is given: twelve in a row
+MOST_A_SIDE = 2 * TAGS_A_SIDE  # that are kept: half may stand on another side
 PASSAGE = 240  # signs of a text that are shown
 ExampleRow = tuple[float, str, str]  # a file or a text: its value, its path, its passage
 Shown = tuple[str, float, str, str]  # its path, its value, its picture as a data URI, its passage
@@ -196,12 +198,12 @@ class RowNames:
     passages: Sequence[str] | None = None
 
     def ends(self, values: np.ndarray, among: Any = slice(None)) -> list[ExampleRow]:
-        """Return twice `FILES_A_SIDE` rows of the largest values `among` these.
+        """Return `MOST_A_SIDE` rows of the largest values `among` these.
 
         Of equal values those first by path."""
         rows = np.arange(len(self.paths))[among]
-        if len(rows) > 2 * FILES_A_SIDE:  # few need names
-            largest = np.partition(-values[rows], 2 * FILES_A_SIDE)[: 2 * FILES_A_SIDE]
+        if len(rows) > MOST_A_SIDE:  # few need names
+            largest = np.partition(-values[rows], MOST_A_SIDE)[:MOST_A_SIDE]
             rows = rows[values[rows] >= -largest[-1]]
         examples: list[ExampleRow] = []
         for i in rows:
@@ -211,9 +213,9 @@ class RowNames:
 
 
 def largest_rows(rows: Iterable[Sequence[Any]]) -> list[ExampleRow]:
-    """Return twice `FILES_A_SIDE` of some rows, each once: half may stand on another side."""
+    """Return `MOST_A_SIDE` of some rows, each once."""
     different = {(row[0], row[1], row[2]) for row in rows}
-    return heapq.nsmallest(2 * FILES_A_SIDE, different, key=lambda row: (-row[0], *row[1:]))
+    return heapq.nsmallest(MOST_A_SIDE, different, key=lambda row: (-row[0], *row[1:]))
 
 
 @dataclass(frozen=True)
@@ -230,10 +232,10 @@ class Gallery:
     def of(self, picks: Sequence[int]) -> ShownItems:
         """Return for each feature the files in which it is largest and in which it is smallest.
 
-        They are at most `FILES_A_SIDE` each, and none where files have no picture. Pictures are
+        They are at most `A_SIDE` each, and none where files have no picture. Pictures are
         made where files are read: no content passes the driver."""
         rows = self.usable.select(PATH, FEATURES)
-        return self._of(rows, partial(_of_features, picks=list(picks)), len(picks))
+        return self._of(rows, partial(_of_features, picks=list(picks)), len(picks), A_SIDE)
 
     def of_tags(self, tags: Sequence[str], *names: str) -> ShownItems:
         """Return for each label the files that have it with the highest and the lowest scores.
@@ -241,18 +243,26 @@ class Gallery:
         `names` are columns of scored rows: their paths, labels and scores, and what is told of
         each label, as its best passage or the largest terms of its score."""
         series = partial(_of_tags, tags=list(tags), columns=list(names))
-        return self._of(self.usable.select(*names), series, len(tags))
+        return self._of(self.usable.select(*names), series, len(tags), TAGS_A_SIDE)
 
-    def _of(self, rows: Any, series: Callable[[pa.RecordBatch], Series], count: int) -> ShownItems:
+    def _of(
+        self,
+        rows: Any,
+        series: Callable[[pa.RecordBatch], Series],
+        count: int,
+        a_side: int,
+    ) -> ShownItems:
         task = partial(_ends, series=series, count=count)
         examples = rows.mapInArrow(task, "at bigint, value double, path string, passage string")
         sides: list[list[ExampleRow]] = [[] for _ in range(2 * count)]
         with reading():
             for row in examples.collect():
                 sides[row["at"]].append((row["value"], row["path"], row["passage"]))
-        return self.shown([largest_rows(side) for side in sides], 2)
+        return self.shown([largest_rows(side) for side in sides], 2, a_side)
 
-    def shown(self, series: Sequence[Sequence[ExampleRow]], sides: int) -> ShownItems:
+    def shown(
+        self, series: Sequence[Sequence[ExampleRow]], sides: int, a_side: int = A_SIDE
+    ) -> ShownItems:
         """Return what is shown of each feature or label, which has `sides` of the series.
 
         They are the largest values, then the largest of others' negatives, in turns. No row is on
@@ -264,7 +274,7 @@ class Gallery:
             for side, rows in enumerate(series[first : first + sides]):
                 sign = (-1) ** side
                 signed = [(sign * value + 0.0, path, passage) for value, path, passage in rows]
-                fresh = [row for row in signed if row[1:] not in different][:FILES_A_SIDE]
+                fresh = [row for row in signed if row[1:] not in different][:a_side]
                 different |= {row[1:] for row in fresh}
                 chosen[-1].append(fresh)
         paths = {path for item in chosen for side in item for _, path, _ in side}

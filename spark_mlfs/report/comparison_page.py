@@ -20,10 +20,12 @@ from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_
 from ..evaluate.trials import ALL_FEATURES
 from ..frames.frame import LocalSession
 from ..lazy import SparkSession
-from ..markup import render
+from ..markup import number, render
 from ..output.manifest import now, versions
 from ..pipeline import Progress
+from .dot_plots import DotPlot, around
 from .figures import (
+    COLOURS,
     PALETTE,
     Plot,
     heat,
@@ -240,35 +242,37 @@ class ComparisonView:
         return charts if any(charts) else []
 
     def stability(self) -> dict[str, Any] | None:
-        """Return Nogueira's index by number of features, with its interval, a figure a data set."""
+        """Return Nogueira's index by number of features, with its interval, a plot a data set."""
         indices = tables.stability(self.outcome.rankings, self.outcome.cells, self.outcome.data)
         if not len(indices):
             return None
-        charts = []
-        for data, rows in indices.groupby("data", sort=False):
-            by_method = rows.pivot(
-                index="features", columns="method", values=["stability", "low", "high"]
-            )
-            values = by_method["stability"]
-            series = {}
-            bands = {}
-            for method in self.methods:
-                if method in values:
-                    series[method] = values[method].to_numpy()
-                    low = by_method["low"][method].to_numpy()
-                    bands[method] = (low, by_method["high"][method].to_numpy())
-            numbers = values.index.to_numpy()
-            charts.append(
-                lines(
-                    str(data),
-                    numbers,
-                    series,
-                    self.places,
-                    "features",
-                    spread=bands,
-                )
-            )
+        bounds = around(indices[["low", "high"]].to_numpy().ravel(), 0.0, 1.0)
+        charts = [
+            self._stability_of(str(data), rows, bounds)
+            for data, rows in indices.groupby("data", sort=False)
+        ]
         return {"charts": charts, "runs": int(indices["runs"].min())}
+
+    def _stability_of(self, data: str, rows: pd.DataFrame, bounds: tuple[float, float]) -> DotPlot:
+        """Return a row a method, with a dot and its interval for each number of features."""
+        plot = DotPlot(data, ["method"], *bounds)
+        for method in self.methods:
+            indices = rows[rows["method"] == method].dropna().sort_values("features")
+            values = indices["stability"].tolist()
+            if not values:
+                continue
+            kind = f"s s{self.places[method] % COLOURS}"
+            marks = []
+            for i, index in enumerate(indices.itertuples()):
+                top = f"{100 * (i + 0.5) / len(values):.1f}%"
+                marks.append(plot.bar(kind, (index.low, index.high), top))
+                value, low, high = (number(v, 2) for v in (index.stability, index.low, index.high))
+                tooltip = f"{method}, {number(index.features)} features: {value} ({low} to {high})"
+                marks.append(plot.dot(kind, index.stability, top, tooltip))
+            plot.lines = max(plot.lines, len(values))
+            ends = dict.fromkeys((number(values[0], 2), number(values[-1], 2)))
+            plot.rows.append(([method], " … ".join(ends), marks))
+        return plot
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that were chosen, by which metric, and means of the inner folds."""

@@ -3,7 +3,7 @@ scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..blocks.pack import pack
 from ..blocks.tables import kind_of
 from ..errors import ParameterError
 from ..kernels.missing import MISSING
-from ..markup import number, render
+from ..markup import number, power, render
 from ..output.manifest import now
 from ..params import Optional, Parameter, Text, check
 from ..select.rules import DRIFT_METHOD
@@ -26,7 +26,8 @@ from ..states.collect import refuse_mean
 from ..states.states import States
 from ..states.windows import Window
 from ..statistics.base import Budgets
-from .figures import PALETTE, Plot, key_of, lines, mark, scatter
+from .dot_plots import DotPlot, before_and_after
+from .figures import PALETTE, Plot, key_of, lines, mark, name_points
 
 DELIMITER = Parameter(
     "label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a row"
@@ -34,6 +35,9 @@ DELIMITER = Parameter(
 MOST_CURVES = 10  # features of a figure
 MOST_ROWS = 200  # of a table
 SMALLEST = 1e-300  # of a p-value on a logarithmic axis
+SOME_SHIFT, LARGE_SHIFT = 0.1, 0.25  # PSI from which a distribution is said to have shifted
+BEYOND = f"what is beyond {LARGE_SHIFT:g} stands at the edge"
+MOST_PAIRS = 200  # of a feature and a label
 
 
 class DriftOutcome(Drift):
@@ -182,16 +186,52 @@ class DriftView:
             rows.append(row)
         return rows
 
+    def pairs(self) -> DotPlot | None:
+        """Return the correlations that changed, before and after, those that did most first."""
+        pairs = self.drift.pairs
+        change = (pairs["correlation_after"] - pairs["correlation_before"]).abs()
+        most = pairs.assign(change=change).sort_values("change", ascending=False, kind="stable")
+        most = most.drop_duplicates(["feature", "label"]).head(MOST_PAIRS)
+        columns = ["feature", "label", "correlation_before", "correlation_after"]
+        rows = [
+            ([feature, label], before, after)
+            for feature, label, before, after in most[columns].itertuples(index=False)
+        ]
+        return before_and_after("correlation of feature and label", ["feature", "label"], rows)
+
+    def labels(self) -> DotPlot | None:
+        """Return how common each label was and is in the last window, by their change."""
+        table = self.last.labels.sort_values("p_value", kind="stable")
+        rows = []
+        for row in table.to_dict("records"):
+            names = [row["label"], number(row["q_value"], 2)]
+            rows.append((names, 100 * row["share_before"], 100 * row["share_after"]))
+        return before_and_after("share of the rows, in %", ["label", "q"], rows)
+
     def map(self) -> Plot | None:
         """Return both kinds of change of two windows: the largest, a point each."""
         if len(self.drift.changes) > 1:
             return None
-        title = "change of the relation, −log₁₀ p, against the feature's own (PSI)"
-        points = [
-            (name, max(self.psi[0, column], 1e-6), _strength(self.p[0, column]))
-            for name, column in self.columns.items()
-        ]
-        return scatter(title, points, self.places, "PSI")
+        points: list[tuple[str, float, float, str]] = []
+        for name, i in self.columns.items():
+            psi = float(self.psi[0, i])
+            if np.isnan(psi):
+                continue
+            strength = float(_strength(self.p[0, i]))
+            tooltip = f"{name}: PSI {number(psi, 2)}, p {number(10**-strength, 2)}"
+            points.append((name, min(psi, LARGE_SHIFT), strength, tooltip))
+        plot = Plot(
+            "p of the relation’s change, against the PSI of the feature itself",
+            f"PSI; {BEYOND}",
+            (0.0, LARGE_SHIFT),
+            (0.0, _top(strength for _, _, strength, _ in points)),
+            2,
+        )
+        plot.axis([0.0, 0.05, SOME_SHIFT, 0.15, 0.2, LARGE_SHIFT])
+        plot.upright("mark", SOME_SHIFT)
+        plot.text("note", f"left:{plot.x(SOME_SHIFT):.2f}%", "some shift")
+        name_points(plot, points, self.places)
+        return _with_p_values(plot)
 
     def curves(self) -> list[Plot | None]:
         """Return changes of relations, PSI, ranks and agreement of rankings over the windows."""
@@ -202,31 +242,36 @@ class DriftView:
         strengths = _strength(self.p)
         relation = {name: strengths[:, i].tolist() for name, i in self.columns.items()}
         shift = {name: self.psi[:, i].tolist() for name, i in self.columns.items()}
+        top = _top(p for line in relation.values() for p in line)
         plots = [
             lines(
-                "change of the relation, −log₁₀ p",
+                "change of the relation, p",
                 later,
                 relation,
                 self.places,
                 "window",
+                up=(0.0, top),
             ),
             lines(
-                "change of the feature itself, PSI",
+                f"change of the feature itself, PSI ({BEYOND})",
                 later,
                 shift,
                 self.places,
                 "window",
+                SOME_SHIFT,
+                (0.0, LARGE_SHIFT),
             ),
             self._ranks(),
             self._overlaps(),
         ]
+        _with_p_values(plots[0])
         for plot in plots:
             if plot is not None:
                 # the first and the last window by their names, not their numbers
                 plot.texts = [text for text in plot.texts if not text[0].startswith("tx")]
                 first = windows[int(plot.across[0]) - 1]
-                plot.texts.append(("tx start", "left:0%", first))
-                plot.texts.append(("tx end", "left:100%", windows[-1]))
+                plot.text("tx start", "left:0%", first)
+                plot.text("tx end", "left:100%", windows[-1])
         return plots
 
     def _ranks(self) -> Plot | None:
@@ -257,7 +302,7 @@ class DriftView:
         windows = self.drift.windows
         by_window = stability[stability["window"] != "all"]
         table = by_window.pivot(index="window", columns="features", values="overlap")
-        table = table.loc[windows[1:]]
+        table = table.reindex(windows[1:])  # of few features there is none
         overlaps = {str(count): table[count].tolist() for count in table.columns}
         places = {count: i for i, count in enumerate(overlaps)}
         signs = ", ".join(f"{mark(i)} {count}" for count, i in places.items())
@@ -275,3 +320,23 @@ def _strength(p: Any) -> Any:
     """Return −log₁₀ p, 0 where p is NaN."""
     known = np.where(np.isnan(p), 1.0, p)
     return -np.log10(np.maximum(known, SMALLEST))
+
+
+def _top(strengths: Iterable[float]) -> float:
+    """Return the end of an axis of −log₁₀ p whose ticks are whole numbers."""
+    top = 1.06 * max([5.0, *strengths])
+    return max(top, 10.1) if top > 8 else top
+
+
+def _with_p_values(plot: Plot | None) -> Plot | None:
+    """Return a figure whose heights are −log₁₀ p with p beside its axis: 1, 10⁻⁵."""
+    if plot is None:
+        return None
+    texts = []
+    for kind, style, text in plot.texts:
+        if kind != "ty":
+            texts.append((kind, style, text))
+        elif text.isdigit():  # between whole powers there is no short number
+            texts.append((kind, style, power(-int(text)) if text != "0" else "1"))
+    plot.texts = texts
+    return plot

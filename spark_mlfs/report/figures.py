@@ -20,7 +20,7 @@ MOST_POINTS = 1500  # of a curve: more cannot be told apart
 MOST_DOTS = 100  # that are marked, with a tooltip each
 COLOURS = 12
 LIGHT = (
-    "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f a3a012 e0632d".split()
+    "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f 8f8c0f e0632d".split()
 )
 DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 PALETTE = list(zip(LIGHT, DARK, strict=True))
@@ -41,11 +41,20 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return the powers of ten between two values; of few also twice and five times them."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(exponents) <= 4 else (1,)
+    values = [float(step * 10**exponent) for exponent in exponents for step in steps]
+    return [value for value in values if low <= value <= high]
+
+
 class Plot:
     """A figure over the ranges `across` and `up`, its places in per cent, to `digits` decimals.
 
     It has `strokes` (kind, x1, x2, y1, y2), `shapes` (tag, kind, corners, tooltip), `texts` (kind,
-    style, text) and `points` (kind, style, tooltip, sign, side, name)."""
+    style, text) and `points` (kind, style, tooltip, sign, side, name); `log` of its values across
+    is what counts."""
 
     def __init__(
         self,
@@ -55,10 +64,12 @@ class Plot:
         up: tuple[float, float],
         digits: int,
         summary: str = "",
+        log: bool = False,
     ):
         self.title = title
         self.x_title = x_title
         self.summary = summary or title
+        self.log = log
         self.across = across
         self.up = up
         self.digits = digits
@@ -73,6 +84,8 @@ class Plot:
     def x(self, value: float) -> float:
         """Return the place of a value from the left, in per cent."""
         first, last = self.across
+        if self.log:
+            value, first, last = (math.log10(place) for place in (value, first, last))
         return 100.0 * (value - first) / (last - first) if last > first else 50.0
 
     def y(self, value: float) -> float:
@@ -136,12 +149,14 @@ def curve(  # noqa: PLR0913
     first: int = 1,
     levels: Sequence[tuple[Sequence[float], str]] = (),
     band: tuple[Sequence[float], Sequence[float]] | None = None,
+    log: bool = False,
 ) -> Plot | None:
     """Return a line of `values` over the whole numbers from `first`.
 
     `mark` draws a line at that x; `names` of up to `MOST_DOTS` points are shown when they are
     pointed at; `levels` are further straight lines: their height at the first and at the last
-    point, a name; `band` the lower and the upper edge of what the line may be."""
+    point, a name; `band` the lower and the upper edge of what the line may be; `log`: more than
+    `MOST_DOTS` values stand on a logarithmic axis, so that the first can be told apart."""
     n = len(values)
     if n < 2:
         return None
@@ -150,15 +165,18 @@ def curve(  # noqa: PLR0913
     heights += [height for edge in band or () for height in edge]
     low, high = _range_from_zero(values, heights)
     summary = f"{y_title} from {number(values[0])} at {first} to {number(values[-1])} at {last}"
+    log = log and n > MOST_DOTS
     plot = Plot(
         y_title,
-        x_title,
+        f"{x_title}, on a log scale" if log else x_title,
         (first, last),
         (low, high),
         3,
         summary,
+        log,
     )
-    whole_ticks = {int(tick) for tick in ticks(first, last, 5) if tick == int(tick) > first}
+    steps = log_ticks(first, last) if log else ticks(first, last, 5)
+    whole_ticks = {int(tick) for tick in steps if tick == int(tick) > first}
     plot.axis(sorted({first, *whole_ticks}))
     if mark is not None and first < mark < last:
         plot.upright("mark", mark)
@@ -167,11 +185,11 @@ def curve(  # noqa: PLR0913
         plot.text("note", style, mark_text)
     for (start, end), name in levels:
         plot.line("mark", start, end)
-        top = plot.y(end)  # the text is below the line, or above where there is no room
-        top = top + 1 if top < 85 else top - 11
+        top = plot.y(end)  # the text is above a line that rises, else below where there is room
+        is_above = top >= 85 or (end > start and top > 12)
+        top = top - 11 if is_above else top + 1
         plot.text("note", f"right:0;top:{top:.3f}%", name)
-    step = max(1, -(-n // MOST_POINTS))
-    places = sorted({*range(0, n, step), n - 1})
+    places = _thinned(n, log)
     line = [(i + first, values[i]) for i in places]
     if band is not None:
         lower, upper = band
@@ -187,6 +205,15 @@ def curve(  # noqa: PLR0913
             dots.append((i, value, f"{i}. {name}: {number(value)}"))
         plot.dots(dots)
     return plot
+
+
+def _thinned(n: int, log: bool) -> list[int]:
+    """Return the places of at most about `MOST_POINTS` of n values, the last among them."""
+    if log:
+        ranks = np.geomspace(1, n, MOST_POINTS).round().astype(int)
+        return [int(rank) - 1 for rank in np.unique(ranks)]
+    step = max(1, -(-n // MOST_POINTS))
+    return sorted({*range(0, n, step), n - 1})
 
 
 def _range_from_zero(
@@ -274,14 +301,13 @@ def lines(
     places: Mapping[str, int],
     x_title: str,
     level: float | None = None,
-    spread: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    up: tuple[float, float] | None = None,
 ) -> Plot | None:
     """Return a line a method over `across`.
 
-    `level` is a dashed line, all features; `spread` has (low, high) bands."""
-    spread = spread or {}
-    edges = [edge for band in spread.values() for edge in band]
-    values = [y for line in (*series.values(), *edges) for y in line if not math.isnan(y)]
+    `level` is a dashed line, as of all features; what lies outside of the range `up` is drawn at
+    its edge."""
+    values = [y for line in series.values() for y in line if not math.isnan(y)]
     if level is not None and not math.isnan(level):
         values.append(level)
     if not values or not len(across):
@@ -292,7 +318,7 @@ def lines(
         title,
         x_title,
         (first, last),
-        _range(values, 0.06),
+        up or _range(values, 0.06),
         2,
     )
     if last > first:
@@ -302,27 +328,29 @@ def lines(
     _draw_level(plot, level)
     for name, line in series.items():
         points = _known(across, line)
-        if not points:
-            continue
-        place = places[name]
-        kind = _colour(place)
-        if name in spread:
-            lows, highs = spread[name]
-            band = [*_known(across, highs), *reversed(_known(across, lows))]
-            plot.shape("polygon", f"band {kind}", band)
-        single = len(points) == 1
-        # of many lines each has its sign elsewhere, and at the end
-        marked = dict.fromkeys((points[place % len(points)], points[-1]))
-        for x, y in marked:
-            tooltip = name if single else ""
-            position = plot.position(x, y)
-            plot.points.append((f"mk {kind}", position, tooltip, mark(place), "", ""))
-        if not single:
-            start = number(points[0][1])
-            end = number(points[-1][1])
-            tooltip = f"{name}: {start} at {number(first)}, {end} at {number(last)}"
-            plot.shape("polyline", f"series {kind}", points, tooltip)
+        if points:
+            _draw_series(plot, name, points, places[name])
     return plot
+
+
+def _draw_series(
+    plot: Plot,
+    name: str,
+    points: list[tuple[float, float]],
+    place: int,
+) -> None:
+    """Draw the line of a method with its sign, or its only point."""
+    kind = _colour(place)
+    low, high = plot.up
+    drawn = [(x, min(max(y, low), high)) for x, y in points]
+    # of many lines each has its sign elsewhere, and at the end
+    for x, y in dict.fromkeys((drawn[place % len(drawn)], drawn[-1])):
+        tooltip = name if len(points) == 1 else ""
+        plot.points.append((f"mk {kind}", plot.position(x, y), tooltip, mark(place), "", ""))
+    if len(points) > 1:
+        (first, start), (last, end) = points[0], points[-1]
+        ends = f"{number(start)} at {number(first)}, {number(end)} at {number(last)}"
+        plot.shape("polyline", f"series {kind}", drawn, f"{name}: {ends}")
 
 
 def bars(
@@ -348,7 +376,7 @@ def bars(
     for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True):
         corners = [(low, 0.0), (low, count), (high, count), (high, 0.0)]
         tooltip = f"{number(low, 3)} to {number(high, 3)}: {number(count)}"
-        plot.shape("polygon", "area", corners, tooltip)
+        plot.shape("polygon", "column", corners, tooltip)
     return plot
 
 
@@ -372,32 +400,46 @@ def scatter(
     known = [point for point in points if not math.isnan(point[1]) and not math.isnan(point[2])]
     if not known:
         return None
-    names, seconds, values = zip(*known, strict=True)
-    exponents = [math.log10(max(x, SHORTEST)) for x in seconds]
-    first = math.floor(min(exponents))
-    last = max(math.ceil(max(exponents) + 1e-9), first + 1)
-    heights = list(values)
+    seconds = [max(x, SHORTEST) for _, x, _ in known]
+    first = math.floor(math.log10(min(seconds)))
+    last = max(math.ceil(math.log10(max(seconds)) + 1e-9), first + 1)
+    heights = [y for _, _, y in known]
     if level is not None and not math.isnan(level):
         heights.append(level)
+    powers = [10.0**power for power in range(first, last + 1)]
     plot = Plot(
         title,
         x_title,
-        (first, last),
+        (powers[0], powers[-1]),
         _range(heights, 0.1),
         2,
+        log=True,
     )
-    powers = range(first, last + 1)
     for power in powers:
         plot.upright("grid", power)
-    plot.axis(powers, lambda power: f"{10.0**power:g}")
+    plot.axis(powers)
     _draw_level(plot, level)
-    sides = beside(names, list(map(plot.x, exponents)), list(map(plot.y, values)))
-    for (name, x, y), exponent, side in zip(known, exponents, sides, strict=True):
-        place = places[name]
-        tooltip = f"{name}: {x:.3g} s, {number(y)}"
-        position = plot.position(exponent, y)
-        plot.points.append((f"mk {_colour(place)}", position, tooltip, mark(place), side, name))
+    tooltips = [f"{name}: {number(x, 3)} s, {number(y)}" for name, x, y in known]
+    named = [
+        (name, x, y, tooltip)
+        for (name, _, y), x, tooltip in zip(known, seconds, tooltips, strict=True)
+    ]
+    name_points(plot, named, places)
     return plot
+
+
+def name_points(
+    plot: Plot, points: Sequence[tuple[str, float, float, str]], places: Mapping[str, int]
+) -> None:
+    """Mark points (name, x, y, tooltip), with their names where there is room."""
+    names = [name for name, *_ in points]
+    across = [plot.x(x) for _, x, _, _ in points]
+    down = [plot.y(y) for _, _, y, _ in points]
+    sides = beside(names, across, down)
+    for (name, x, y, tooltip), side in zip(points, sides, strict=True):
+        place = places[name]
+        position = plot.position(x, y)
+        plot.points.append((f"mk {_colour(place)}", position, tooltip, mark(place), side, name))
 
 
 # pixels of the narrowest plot, of its text and points
@@ -427,7 +469,10 @@ def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list
         }
         for side, (start, end) in spans.items():
             box = (start, py - LINE / 2, end, py + LINE / 2)
-            inside = box[0] >= -40 and box[2] <= WIDTH + 20
+            # a name over the edge would lie on a tick of an axis
+            across_fits = 0 <= box[0] and box[2] <= WIDTH
+            down_fits = 0 <= box[1] and box[3] <= HEIGHT
+            inside = across_fits and down_fits
             if inside and not any(_overlap(box, other) for other in others):
                 sides[i] = side
                 boxes.append(box)

@@ -25,6 +25,7 @@ from ..statistics.joint import MOST_VALUES
 from .figures import Plot, curve, path_of
 
 MOST_NAMES = 20  # of a list of features
+IN_SIGHT = 20  # rows of a table that are not folded away
 MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
 SHOWN_PICKS, SHOWN_LABELS = 30, 20
 MOST_SETS = 200  # labels whose features are listed; others are found by name
@@ -104,10 +105,23 @@ def _curves(result: Result, features: Sequence[Any], num_kept: int) -> dict[str,
     if result.scores.path is not None:
         names = [row.name for row in features]
         scores = [row.score for row in features if not np.isnan(row.score)]
-        at_pick = curve(scores, "pick", "score at the pick", names=names)
+        at_pick = curve(
+            scores,
+            "pick",
+            "score at the pick",
+            names=names,
+            log=True,
+        )
         relevances = [row.relevance for row in features]
         if at_pick:
-            curves["pair"] = [at_pick, curve(relevances, "pick", "relevance", names=names)]
+            relevance = curve(
+                relevances,
+                "pick",
+                "relevance",
+                names=names,
+                log=True,
+            )
+            curves["pair"] = [at_pick, relevance]
         if HELD_OUT[0] in result.ranking:
             curves["held_out"] = _held_out(result.ranking, num_kept)
         return curves
@@ -122,6 +136,7 @@ def _curves(result: Result, features: Sequence[Any], num_kept: int) -> dict[str,
         mark,
         cut,
         names,
+        log=True,
     )
     if near < len(scores):
         curves["whole"] = curve(
@@ -130,6 +145,7 @@ def _curves(result: Result, features: Sequence[Any], num_kept: int) -> dict[str,
             "score",
             mark,
             cut,
+            log=True,
         )
     return curves
 
@@ -224,6 +240,8 @@ def _features(result: Result, rows: Sequence[Any]) -> dict[str, Any]:
         "top": max(lengths, default=0.0) or 1.0,
         "orders": list(orders),
         "places": places(orders, len(listed)),
+        "beyond": beyond(orders, len(listed)),
+        "in_sight": IN_SIGHT,
     }
 
 
@@ -374,6 +392,15 @@ def places(orders: Mapping[str, Sequence[int]], rows: int) -> list[str]:
     return [style(row) for row in range(rows)]
 
 
+def beyond(orders: Mapping[str, Sequence[int]], rows: int) -> list[str]:
+    """Return for each row the classes of the orders in which it is not among the first."""
+    classes: list[list[str]] = [[] for _ in range(rows)]
+    for k, order in enumerate(orders.values()):
+        for row in order[IN_SIGHT:]:
+            classes[row].append(f"b{k}")
+    return [" ".join(names) for names in classes]
+
+
 # ---- the portrait of the picks ----
 
 
@@ -407,11 +434,21 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
         "picks": len(names),
         "repeats": repeats,
         "faint": [result.label_names[i] for i in faint],
+        "may_try_more": _may_try_more(result, len(names)),
         "growth": _growth(portrait) if several else None,
+        "by_size": _by_size(portrait),
         "by_label": _by_label(result, portrait, listed),
         "alike": _similarities(portrait, listed) if several else None,
         "limits": limits,
     }
+
+
+def _may_try_more(result: Result, num_picks: int) -> bool:
+    """Return whether the number of features was the user's, and there are others."""
+    resolved = result.request.resolved
+    has_budget = resolved is not None and resolved.budget is not None
+    by_rule = result.evidence is not None or result.request.auto or has_budget
+    return not by_rule and num_picks < len(result.profile.varying)
 
 
 def _growth(portrait: Portrait) -> Plot | None:
@@ -425,6 +462,29 @@ def _growth(portrait: Portrait) -> Plot | None:
         f"{portrait.suggested} would do",
         band=(list(values - spread), list(values + spread)),
     )
+
+
+def _by_size(portrait: Portrait) -> Plot | None:
+    """Return what larger numbers of picks explain."""
+    if len(portrait.sizes) < 3:
+        return None
+    points = [
+        (size, 100 * explained)
+        for size, explained in zip(portrait.sizes, portrait.explained_at, strict=True)
+    ]
+    values = [value for _, value in points]
+    plot = Plot(
+        "% of the labels’ variance explained, by larger numbers",
+        "picks, on a log scale",
+        (points[0][0], points[-1][0]),
+        (min(0.0, *values), 1.06 * max(values) if max(values) > 0 else 1.0),
+        3,
+        log=True,
+    )
+    plot.axis(portrait.sizes)
+    plot.shape("polyline", "line", points)
+    plot.dots([(size, value, f"{number(size)}: {number(value, 3)} %") for size, value in points])
+    return plot
 
 
 def _by_label(result: Result, portrait: Portrait, names: Sequence[str]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ MOST_POINTS = 120  # of such a figure
 RATES = ("precision", "recall", "F1")
 LEADING = ("microF1", "macroF1", "averagePrecision")  # the numbers that a check shows large
 FEWEST_ROWS = 5  # of a label that is measured in sight
+SAME_F1 = 5e-3  # what F1 may differ by for a threshold of fewer digits
+MOST_DIGITS, MOST_DIGITS_OF_LABEL = 6, 3  # of a threshold
 BARS = 20  # of the histogram of scores
 MOST_TAGS = 200
 MOST_VALUES, MOST_LETTERS = 8, 120  # of a cell
@@ -42,9 +44,15 @@ def check_page(
     _, predicted, actual = checked.sums.labels
     curves = [checked.by_threshold(label) for label in range(len(names))]
     by_rows = np.argsort(-actual, kind="stable").tolist()
-    few = [(names[j], _figures(curves[j], checked.by_count(j))) for j in by_rows[:MOST_FIGURES]]
+    occurring = [j for j in by_rows[:MOST_FIGURES] if actual[j]]
+    few = [(names[j], _figures(curves[j], checked.by_count(j))) for j in occurring]
     labels = [
-        (names[j], manifest["labels"][j], predicted[j], _best(curves[j]) if actual[j] else None)
+        (
+            names[j],
+            manifest["labels"][j],
+            predicted[j],
+            _best(curves[j], MOST_DIGITS_OF_LABEL) if actual[j] else None,
+        )
         for j in by_rows
     ]
     num_frequent = int((actual >= FEWEST_ROWS).sum())
@@ -68,13 +76,29 @@ def check_page(
         frequent=labels[:num_frequent],
         rare=labels[num_frequent:],
         fewest=FEWEST_ROWS,
+        pipeline=_short_path(manifest["model"]["path"]),
         few=few,
     )
 
 
-def _best(curves: ndarray) -> ndarray:
-    """Return threshold, precision, recall and F1 where F1 is largest."""
-    return curves[:, curves[3].argmax()]
+def _best(curves: ndarray, most_digits: int = MOST_DIGITS) -> tuple[str, float, float, float]:
+    """Return threshold, precision, recall and F1 where F1 is largest.
+
+    Nearly largest: the threshold is a text of as few digits as that allows, at least two."""
+    thresholds, _, _, f1 = curves
+    best = int(f1.argmax())
+    for digits in range(2, most_digits + 1):
+        threshold = f"{float(f'{thresholds[best]:.{digits}g}'):.16g}"
+        place = min(int(np.searchsorted(thresholds, float(threshold))), len(f1) - 1)
+        if f1[place] >= f1[best] - SAME_F1:
+            break
+    return threshold, *curves[1:, place].tolist()
+
+
+def _short_path(path: str) -> str:
+    """Return the last folder of a path that is not the pipeline in a selection."""
+    folders = [folder for folder in path.rstrip("/").split("/") if folder] or [path]
+    return folders[-2] if folders[-1] == "pipeline" and len(folders) > 1 else folders[-1]
 
 
 def _figures(curves: ndarray, counts: ndarray) -> list[Plot | None]:

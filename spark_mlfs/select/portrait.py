@@ -7,9 +7,11 @@ information, and how much of the labels the first k explain on rows they were no
     R²(k) = 1 − Σ‖y − W_k'x_{1..k} − b‖² / Σ‖y − ȳ‖²,    W_k ridge (penalty 1) on the z-scored first
             k picks of one half of the rows, the sums over the other half, ȳ the first half's mean
 
-over 20 random halvings, each half in turn. Suggested K: the smallest k whose R² is below the best
-by no more than a standard deviation of that difference over the halves. The picks were made of all
-rows, so that R² flatters them all; what it compares is k with k.
+over 20 random halvings, each half in turn; of more picks R² of the first 60, 200, 600 and 2000 (or
+all) over one halving, with the penalty 1 or n/10 of its n rows, whichever is better, where a pass
+over so many is cheap. Suggested K: the smallest k whose R² is below the best by no more than a
+standard deviation of that difference over the halves. The picks were made of all rows, so that R²
+flatters them all; what it compares is k with k.
 Symbols: x_j one of at most 60 picks, in their order, for each label's best any of the kept
 features; y_l ∈ {0, 1} one of the 40 commonest labels; rows with all labels known, of more than
 100,000 about as many, those whose id hashes lowest. Rows alike (or with one id) are in the same
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +35,7 @@ from ..engine.base import Cost, Engine, one_thread
 from ..kernels import exact
 from ..kernels.gram import GramStatistics, total
 from ..kernels.hashing import uniform
-from ..statistics.base import FeatureShardedStatistic, Statistic, cuts
+from ..statistics.base import Budgets, FeatureShardedStatistic, Statistic, cuts
 from ..statistics.gram import Gram, exact_statistics
 from ..statistics.moments import GroupMoments
 from ..statistics.targets import SomeLabels
@@ -43,9 +45,13 @@ MOST_LABELS = 40
 BLOCKS = 20  # groups of rows
 HALVINGS = 20
 PENALTY = 1.0
+STRONG_PENALTY = 0.1  # times the rows: what many picks are also judged with
 MOST_ROWS = 100_000
 SEED = 0x9047
 MOST_BYTES = 256 << 20  # of the Gram matrices
+SIZES = (200, 600, 2000)  # of more than `MOST_PICKS` so many are judged, and all if they are fewer
+MOST_PRODUCTS = 1e9  # of two values of a row, in the pass over them
+MOST_BYTES_OF_TASK = 32 << 20  # of their matrices, where each of many tasks has some
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,9 @@ class Portrait:
     `picks` (K,) indices, best first; `labels` (L,) indices, the commonest first; `relevance` (K, L)
     and `redundancy` (K, K) correlations; `explained` (K,) the mean R² of the first k, `spread` its
     standard deviation over the halves; `suggested` K; `best` (L, 2) the features most correlated
-    with each label among the first `num_candidates` picks, `strength` (L, 2) their correlations."""
+    with each label among the first `num_candidates` picks, `strength` (L, 2) their correlations.
+    Of more picks `sizes` (S,) numbers of them with R² `explained_at` (S,), and the number of them
+    that is `enough`."""
 
     picks: ndarray
     labels: ndarray
@@ -67,6 +75,9 @@ class Portrait:
     best: ndarray
     strength: ndarray
     num_candidates: int
+    sizes: tuple[int, ...] = ()
+    explained_at: tuple[float, ...] = ()
+    enough: int = 0
 
 
 def _sampled(block: Block, profile: Profile, rows: int) -> Block:
@@ -173,21 +184,24 @@ class Portray:
         shown = tuple(_commonest(engine.profile).tolist())
         grams = PortraitGrams(shown=shown, picks=tuple(sorted(self.picks[:MOST_PICKS])))
         budgets = engine.budgets
-        if grams.state_bytes(engine.profile) > min(MOST_BYTES, budgets.driver, budgets.worker // 4):
+        if grams.state_bytes(engine.profile) > _most_bytes(budgets):
             return []
         if len(self.picks) <= MOST_PICKS or not shown:
             return [grams]
+        larger = _larger(engine, self.picks, shown)
         correlations = LabelCorrelations(shown, grams.rows)
         size = max(8 * len(shown) * len(self.picks), engine.bytes_at_once(correlations))
         fits = size <= min(MOST_BYTES, budgets.driver)
-        return [grams, correlations] if fits else [grams]
+        return [grams, *larger, *([correlations] if fits else [])]
 
     def __call__(self, engine: Engine) -> tuple[Portrait | None, Cost]:
         engine.rescale_extremes()
         statistics = self.needs(engine)
         if not statistics:
             return None, engine.cost
-        groups, *correlations = engine.run(*statistics)
+        groups, *further = engine.run(*statistics)
+        halves = [list(result.values()) for result in further if isinstance(result, dict)]
+        correlations = [result for result in further if not isinstance(result, dict)]
         parts = list(groups.values())
         if len(parts) < 2 or not sum(part.n for part in parts):
             return None, engine.cost
@@ -206,7 +220,73 @@ class Portray:
                 _commonest(engine.profile),
                 candidates,
             )
+            if drawn is not None and halves and len(halves[0]) == 2:
+                (larger,) = [s.picks for s in statistics[1:] if isinstance(s, PortraitGrams)]
+                drawn = _judged(drawn, halves[0], picks[: len(larger)])
             return drawn, engine.cost
+
+
+def _most_bytes(budgets: Budgets) -> int:
+    return min(MOST_BYTES, budgets.driver, budgets.worker // 4)
+
+
+def _sizes(num_picks: int) -> list[int]:
+    """Return the numbers of picks that are judged beside the first `MOST_PICKS`."""
+    most = min(num_picks, SIZES[-1])
+    return [*(size for size in SIZES if size < most), most]
+
+
+def _larger(engine: Engine, picks: Sequence[int], shown: tuple[int, ...]) -> list[PortraitGrams]:
+    """Return the Gram matrices of two halves, of as many picks as a cheap pass can have."""
+    if not engine.reads_rows:
+        return []
+    profile = engine.profile
+    most_bytes = _most_bytes(engine.budgets)
+    if not engine.in_one_process:
+        most_bytes = min(most_bytes, MOST_BYTES_OF_TASK)
+    for size in reversed(_sizes(len(picks))):
+        first = np.sort(np.array(picks[:size]))
+        grams = PortraitGrams(2, shown=shown, picks=tuple(first.tolist()))
+        values_a_row = float(profile.stored[first].sum()) / max(profile.n, 1)
+        products = min(profile.n, MOST_ROWS) * values_a_row**2
+        fits = grams.state_bytes(profile) <= most_bytes
+        if fits and products <= MOST_PRODUCTS:
+            return [grams]
+    return []
+
+
+def _judged(drawn: Portrait, halves: Sequence[GramStatistics], picks: ndarray) -> Portrait:
+    """Return the portrait with the R² of several numbers of picks, from those of two halves.
+
+    Of each number by the better penalty."""
+    sizes = [MOST_PICKS, *_sizes(len(picks))]
+    positions = np.searchsorted(np.sort(picks), picks)
+    curves = [
+        [
+            _curve(train.flattened(), test, positions, sizes, penalty)
+            for penalty in (PENALTY, STRONG_PENALTY * train.n)
+        ]
+        for train, test in (halves, halves[::-1])
+        if train.n >= 2 and test.n
+    ]
+    if not curves:
+        return drawn
+    of_penalties = np.array(curves)[:, :, np.array(sizes) - 1]  # (halves, penalties, sizes)
+    better = of_penalties.mean(axis=0).argmax(axis=0)
+    explained = of_penalties[:, better, np.arange(len(sizes))]
+    return replace(
+        drawn,
+        sizes=tuple(sizes),
+        explained_at=tuple(explained.mean(axis=0).tolist()),
+        enough=sizes[_enough(explained)],
+    )
+
+
+def _enough(curves: ndarray) -> int:
+    """Return the first place of curves (halves, K) that loses no more than its own deviation."""
+    top = int(np.argmax(curves.mean(axis=0)))
+    loss = curves[:, [top]] - curves
+    return int(np.flatnonzero(loss.mean(axis=0) <= loss.std(axis=0) + 1e-12)[0])
 
 
 def _commonest(profile: Profile) -> ndarray:
@@ -251,18 +331,14 @@ def portrait(
     curves = _explained(parts, positions)
     if not curves.size:  # no half has rows whose labels are all known
         return None
-    mean = curves.mean(axis=0)
-    top = int(np.argmax(mean))
-    loss = curves[:, [top]] - curves
-    enough = np.flatnonzero(loss.mean(axis=0) <= loss.std(axis=0) + 1e-12)
     return Portrait(
         picks,
         labels,
         relevance,
         redundancy,
-        mean,
+        curves.mean(axis=0),
         curves.std(axis=0),
-        int(enough[0]) + 1,
+        _enough(curves) + 1,
         features[best],
         np.take_along_axis(r, best, axis=1),
         len(features),
@@ -282,8 +358,17 @@ def _explained(parts: Sequence[GramStatistics], positions: ndarray) -> ndarray:
     return np.array(out)
 
 
-def _curve(train: GramStatistics, test: GramStatistics, positions: ndarray) -> ndarray:
-    """Return (K,) R² of the first k picks, fitted on one half, on the other."""
+def _curve(
+    train: GramStatistics,
+    test: GramStatistics,
+    positions: ndarray,
+    sizes: Sequence[int] | None = None,
+    penalty: float = PENALTY,
+) -> ndarray:
+    """Return (K,) R² of the first k picks, fitted on one half, on the other.
+
+    Only of `sizes` where they are given: the others have that of the last one before."""
+    is_judged = np.isin(np.arange(1, len(positions) + 1), sizes) if sizes else positions >= 0
     view = train.centred("standard")
     rows = test.in_view(view)
     num_features = len(view.varying)
@@ -292,15 +377,15 @@ def _curve(train: GramStatistics, test: GramStatistics, positions: ndarray) -> n
     columns = np.searchsorted(view.varying, positions[varies])
     if len(columns):
         # a leading block of L is the factor of the first picks alone: one factorisation serves all
-        gram = view.G[np.ix_(columns, columns)] + PENALTY * np.eye(len(columns))
+        gram = view.G[np.ix_(columns, columns)] + penalty * np.eye(len(columns))
         lower = cholesky(gram, lower=True)
         half_solved = solve_triangular(lower, view.C[columns], lower=True)
     curve = np.zeros(len(positions))
     explained = 0.0
     k = 0
     for number in range(len(positions)):
-        if varies[number] and variation > 0:
-            k += 1
+        k += int(varies[number])
+        if is_judged[number] and k and variation > 0:
             weights = np.zeros((num_features, test.q))
             weights[columns[:k]] = solve_triangular(
                 lower[:k, :k], half_solved[:k], lower=True, trans="T"

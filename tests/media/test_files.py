@@ -234,11 +234,11 @@ def test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels(
 
 
 def assert_the_page_shows(text, rows):
-    """Of each label at most four files a side, surest first."""
+    """Of each label at most six files a side, twelve in a row, surest first."""
     each = rows[["path", "tags", "scores"]].explode(["tags", "scores"])
     for _, section in each.groupby("tags"):
         section = section.assign(scores=section["scores"].astype(float))
-        surest = section.sort_values(["scores", "path"], ascending=[False, True])["path"].head(4)
+        surest = section.sort_values(["scores", "path"], ascending=[False, True])["path"].head(6)
         pattern = "<span>surest</span>.*?" + ".*?".join(f'alt="{path}"' for path in surest)
         assert any(
             re.match(pattern, text[at:], re.DOTALL)
@@ -246,7 +246,7 @@ def assert_the_page_shows(text, rows):
         )
     assert (
         text.count("data:image/jpeg")
-        == sum(min(8, len(section)) for _, section in each.groupby("tags"))
+        == sum(min(12, len(section)) for _, section in each.groupby("tags"))
         and len(text) < 5 << 20
     )
 
