@@ -176,6 +176,7 @@ class LocalClassifier(Learned):
             "featuresCol": "features",
             "predictionCol": "prediction",
             "rawPredictionCol": "rawPrediction",
+            "outputTagsCol": None,
         }
         learned = SavedData(state_rows(self.state), PIECES, {"learned": self._extra})
         stage_here(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from typing import Any
 from ..adapters.saved import check_stamp, checksum, stamp
 from ..errors import DataError, SparkMlfsError, WorkerBudgetError, worker_errors
 from ..frames.errors import unless_absent
-from ..frames.frame import LocalFrame, NeedsSpark
+from ..frames.frame import LocalFrame, LocalSession, NeedsSpark
 from ..lazy import DataFrame, SparkSession
 from .folder import (
     MANIFEST,
@@ -36,6 +37,8 @@ from .folder import (
 )
 from .lock import owned
 from .parquet import write_rows
+
+SECONDS_TO_DIE = 0.5  # that tasks of Spark may write on after their job has ended
 
 
 @dataclass
@@ -125,6 +128,9 @@ class Journal:
             raise type(error)(f"{error}; {self._how_to_go_on(unit)}") from None
         except KeyboardInterrupt as error:
             self._sweep()
+            if not isinstance(self.spark, LocalSession):
+                time.sleep(SECONDS_TO_DIE)
+                self._sweep()
             message = self._how_to_go_on(unit) if self.parts else "nothing was done yet"
             raise type(error)(message) from None
         except BaseException:

@@ -265,7 +265,9 @@ def test_overlap_and_rank_correlation_by_hand():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", ["cold", "mim-cli", pytest.param("mim-executors", marks=pytest.mark.losses)]
+)
 def test_commands_are_measured_beside_a_bare_one(bench, name):
     (row,) = scale.run(bench, [name])
     assert "failed" not in row, row
@@ -275,7 +277,7 @@ def test_commands_are_measured_beside_a_bare_one(bench, name):
         and row["jvm MB"] > 100
         and row["worker MB"] > 50
     )
-    assert name in ("cold", "warmed-up") or row["agrees"].startswith("1.00")
+    assert name == "cold" or row["agrees"].startswith("1.00")
     assert ("executor MB" in row) == (name == "mim-executors")
 
 

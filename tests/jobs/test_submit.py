@@ -72,47 +72,19 @@ def ranking(folder: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path):
-    done = submit(
-        "jobs/select.py",
-        *PLANTED,
-        "--method",
-        "jmi",
-        "--num-top-features",
-        5,
-        "--output",
-        tmp_path / "run",
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    pd.testing.assert_frame_equal(
-        ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True
-    )
-    assert (tmp_path / "run" / "report.html").stat().st_size > 5000
-    arguments = ("--model", tmp_path / "run" / "model", *PLANTED, "--output", tmp_path / "reduced")
-    done = submit("transform.py", *arguments, folder=REPOSITORY / "jobs")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "300 rows x 5 of 12 features" in done.stdout
-
-
-@pytest.mark.slow
 def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path):
+    """`jobs` has a `select.py`, as Python's library has a module."""
     arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     done = submit("select.py", *arguments, folder=REPOSITORY / "jobs")
     assert done.returncode == 0, done.stdout + done.stderr
     pd.testing.assert_frame_equal(
         ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True
     )
-    arguments = (
-        "--model",
-        tmp_path / "run",
-        *PLANTED,
-        "--output",
-        tmp_path / "reduced",
-        "--output-format",
-        "csv",
-    )
-    done = submit("jobs/transform.py", *arguments)
+    assert (tmp_path / "run" / "report.html").stat().st_size > 5000
+    output = ("--output", tmp_path / "reduced", "--output-format", "csv")
+    done = submit("jobs/transform.py", "--model", tmp_path / "run", *PLANTED, *output)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "300 rows x 5 of 12 features" in done.stdout
     assert len(list((tmp_path / "reduced").glob("part-*.csv"))) >= 1
 
 
