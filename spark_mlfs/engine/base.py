@@ -331,7 +331,13 @@ class Engine(Releasable):
 
         `BudgetError` where the piece of one feature exceeds a worker's share."""
         worker = self.budgets.worker
-        edges = statistic.edges(self.profile, max(1, min(SHARD_BYTES, worker // SHARDED_SHARES)))
+        of_piece = statistic.piece_bytes(self.profile)
+        size = min(SHARD_BYTES, worker // SHARDED_SHARES)
+        if of_piece:  # the numbers of all pieces meet on the driver
+            fewer = statistic.state_bytes(self.profile) * of_piece // DIRECT_BYTES
+            size = max(size, min(fewer, worker // SHARDED_SHARES * 2))
+        edges = statistic.edges(self.profile, max(1, size))
+        self._fit_pieces(statistic, of_piece * (len(edges) - 1))
         sizes = [
             statistic.shard_bytes(self.profile, first, last)
             for first, last in itertools.pairwise(edges)
@@ -348,6 +354,9 @@ class Engine(Releasable):
                 f"{FEWER_NUMBERS}"
             )
         return edges
+
+    def _fit_pieces(self, statistic: Statistic, size: int) -> None:
+        """Raise `BudgetError` where the numbers of all pieces exceed the driver's budget."""
 
     # ---- bytes of states, rows and codes ----
 

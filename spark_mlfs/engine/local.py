@@ -237,11 +237,11 @@ class LocalEngine(Engine):
         """Return the numbers of all features, range by range."""
         edges = self.edges_of(statistic)
         shards = statistic.shards(self._read(statistic), self.profile, edges)
-        parts = [
-            statistic.reduce_shard(state, int(first), int(last), self.profile)
-            for (first, last), state in zip(itertools.pairwise(edges), shards, strict=True)
-        ]
-        return statistic.gather(parts)
+        ranges = zip(itertools.pairwise(edges.tolist()), shards, strict=True)
+        return statistic.gather(
+            statistic.reduce_shard(state, first, last, self.profile)
+            for (first, last), state in ranges
+        )
 
     def quantiles(self, shares: ndarray) -> ndarray:
         return exact_quantiles(self.rows.x, self.profile.varying, shares)

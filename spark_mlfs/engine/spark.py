@@ -21,7 +21,7 @@ from ..blocks.coding import Coding
 from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, collected, persist
 from ..blocks.profile import Profile
 from ..blocks.renumber import identified
-from ..errors import must_fit
+from ..errors import ON_THE_DRIVER, must_fit
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
 from ..statistics.joint import CellInformation, cell_counts
@@ -201,6 +201,15 @@ class SparkEngine(Engine):
         )
         return sizes
 
+    def _fit_pieces(self, statistic: Statistic, size: int) -> None:
+        self._fit(
+            [statistic],
+            [size],
+            "driver_bytes",
+            self.budgets.driver,
+            ON_THE_DRIVER,
+        )
+
     def _job(self, frame: DataFrame, statistics: list[Statistic], shuffled: bool) -> list[State]:
         """Return the merged states over the blocks of `frame`; `shuffled`: see `at_once`."""
         sizes = self._refuse(statistics)
@@ -260,7 +269,7 @@ class SparkEngine(Engine):
         for row in self._collect(rows, shuffled):
             numbers[row.statistic][row.piece] = decode(bytes(row.state))["numbers"]
         return [
-            statistic.gather([ranges[piece] for piece in sorted(ranges)])
+            statistic.gather(ranges.pop(piece) for piece in sorted(ranges))
             for statistic, ranges in zip(statistics, numbers, strict=True)
         ]
 

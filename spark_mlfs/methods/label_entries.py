@@ -7,7 +7,7 @@ have code 1, a have both."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
@@ -313,19 +313,10 @@ def entry_numbers(entries: Entries, place: ndarray, offset: int) -> ndarray:
 class Strongest(LabelReduction):
     """The `most` features of each label that say most of it, for it or against it.
 
-    Numbers of `entry_numbers`, labels from `offset` on."""
+    Numbers of `entry_numbers`."""
 
-    target: Labels
     measure: Measure
     most: int = LISTED
-    offset: int = 0
-
-    def of_range(self, first: int, last: int) -> Strongest:
-        target = labels_in(self.target, first, last)
-        return replace(self, target=target, offset=self.offset + first)
-
-    def together(self, parts: Sequence[ndarray]) -> ndarray:
-        return np.concatenate(parts, axis=1)
 
     def __call__(self, counts: Counts) -> ndarray:
         out = []

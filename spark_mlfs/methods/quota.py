@@ -22,8 +22,9 @@ Deviations: none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -51,15 +52,11 @@ class Places(LabelReduction):
 
     `unit` of the rows' weights."""
 
-    target: Labels
     measure: Information
     most: int | None
     power: float
     unit: float
     signed: ClassVar[bool] = False
-
-    def of_range(self, first: int, last: int) -> Places:
-        return replace(self, target=labels_in(self.target, first, last))
 
     def ranges(self, counts: Counts) -> Iterator[tuple[int, Entries, ndarray, ndarray, ndarray]]:
         """Yield of some labels, from the first on, all that speaks for them, which entries have a
@@ -95,11 +92,10 @@ class Turns(Places):
     """Turn of each feature, ∞ where it has no place, the largest information about a label that it
     speaks for, 0 where there is none, and `commonest`: (4, v)."""
 
-    def together(self, parts: Sequence[ndarray]) -> ndarray:
-        numbers = np.stack(parts, axis=1)
-        turn, largest = numbers[:2]
-        of_all_rows = numbers[2:, 0]
-        return np.stack([turn.min(axis=0), largest.max(axis=0), *of_all_rows])
+    by_feature = 4
+
+    def together(self, parts: Iterable[ndarray]) -> ndarray:
+        return reduce(_of_both, parts)
 
     def __call__(self, counts: Counts) -> ndarray:
         out = np.stack([np.full(counts.count, np.inf), np.zeros(counts.count)])
@@ -109,23 +105,22 @@ class Turns(Places):
         return np.concatenate([out, commonest(counts)])
 
 
+def _of_both(left: ndarray, right: ndarray) -> ndarray:
+    """Return the numbers of `Turns` from those of two ranges of labels."""
+    turn = np.minimum(left[0], right[0])
+    largest = np.maximum(left[1], right[1])
+    return np.stack([turn, largest, *left[2:]])
+
+
 @dataclass(frozen=True)
 class Sets(Places):
     """What the features `kept` (v,) say of the labels that keep them, by the `last` rank of a turn.
 
-    `offset` of the labels: numbers of `entry_numbers`."""
+    Numbers of `entry_numbers`."""
 
     signed = True
     kept: ndarray
     last: int
-    offset: int = 0
-
-    def of_range(self, first: int, last: int) -> Sets:
-        target = labels_in(self.target, first, last)
-        return replace(self, target=target, offset=self.offset + first)
-
-    def together(self, parts: Sequence[ndarray]) -> ndarray:
-        return np.concatenate(parts, axis=1)
 
     def __call__(self, counts: Counts) -> ndarray:
         out = []

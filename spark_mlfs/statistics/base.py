@@ -219,9 +219,13 @@ class FeatureShardedStatistic(Statistic):
         From the complete state of this range."""
         raise NotImplementedError
 
-    def gather(self, parts: Sequence[ndarray]) -> ndarray:
+    def piece_bytes(self, profile: Profile) -> int:
+        """Return the bytes of numbers that every range has of all features."""
+        return 0
+
+    def gather(self, parts: Iterable[ndarray]) -> ndarray:
         """Return the numbers of all features from those of the ranges, in their order."""
-        return np.concatenate(parts, axis=1)
+        return np.concatenate([*parts], axis=1)
 
     def partial(self, block: Any, profile: Profile) -> State:
         (state,) = self.shards([block], profile, np.array([0, len(profile.varying)]))

@@ -7,8 +7,8 @@ it, and of those in which the label is unknown. Only what a reduction makes of t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,21 +19,30 @@ from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, concatenate_coded
 from ..blocks.profile import Profile
 from ..kernels.counts import count_dense, count_sparse
+from ..lazy import Self
 from .base import FeatureNumbers, Reduction, Statistic, cuts
 from .contingency import BIG, Counts, TwoWay
 from .targets import Labels, groups_of
 
 
+@dataclass(frozen=True)
 class LabelReduction(Reduction):
-    """A reduction of counts by label to numbers (k, v), which are made of some labels apart."""
+    """A reduction of counts by label of a `target` to numbers, which are made of some labels apart.
 
-    def of_range(self, first: int, last: int) -> LabelReduction:
+    They are numbers of the labels, from `offset` on, or `by_feature` of all features."""
+
+    target: Labels
+    offset: int = field(default=0, kw_only=True)
+    by_feature: ClassVar[int] = 0
+
+    def of_range(self, first: int, last: int) -> Self:
         """Return the reduction of the labels first..last alone."""
-        raise NotImplementedError
+        target = labels_in(self.target, first, last)
+        return replace(self, target=target, offset=self.offset + first)
 
-    def together(self, parts: Sequence[ndarray]) -> ndarray:
+    def together(self, parts: Iterable[ndarray]) -> ndarray:
         """Return the numbers of all labels from those of ranges of them."""
-        raise NotImplementedError
+        return np.concatenate([*parts], axis=1)
 
 
 @dataclass
@@ -174,7 +183,10 @@ class LabelRanges(FeatureNumbers):
         counts = Counts(self._counts.coding, totals[groups_in(target, first, last)], table)
         return np.asarray(self.reduction.of_range(first, last)(counts))
 
-    def gather(self, parts: Sequence[ndarray]) -> ndarray:
+    def piece_bytes(self, profile: Profile) -> int:
+        return 8 * self.reduction.by_feature * len(profile.varying)
+
+    def gather(self, parts: Iterable[ndarray]) -> ndarray:
         return self.reduction.together(parts)
 
 

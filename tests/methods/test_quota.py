@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,13 @@ import scipy.sparse as sp
 from oracles import loader
 from oracles import quota as oracle
 
-from spark_mlfs import DataError, ParameterError, pipeline, rank, states
+from spark_mlfs import BudgetError, DataError, ParameterError, pipeline, rank, states
 from spark_mlfs.blocks.codec import decode, encode
 from spark_mlfs.blocks.coding import BINNED, LARGER, NOT_ZERO, rules_of
 from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.engine.base import Engine
-from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.engine.local import LocalEngine, SizingEngine
+from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import SparkMlfsError
 from spark_mlfs.kernels.label_places import leading, ranks_of
 from spark_mlfs.methods import METHODS
@@ -384,3 +386,64 @@ def test_its_statistic_is_announced():
     engine = engine_of(3, True)
     (statistic,) = METHODS.create("quota").needs(engine, pipeline.Request.of("quota", {}).settings)
     assert not statistic.by_features and replace(statistic).key() == statistic.key()
+
+
+# ---- hundreds of thousands of labels ----
+
+
+def reckoned(n, d, q, words, tags):
+    """The profile of 0/1 rows whose words and labels follow 1/rank."""
+
+    def spread(count, total):
+        share = 1 / np.arange(1, count + 1)
+        return np.clip(total * share / share.sum(), 1, n - 1).astype(np.int64)
+
+    rows, positive = spread(d, n * words), spread(q, n * tags)
+    return Profile(
+        n=n,
+        d=d,
+        q=q,
+        low=np.zeros(d),
+        high=np.ones(d),
+        binary=np.ones(d, bool),
+        two_valued=np.ones(d, bool),
+        nonzero=int(rows.sum()),
+        stored=rows,
+        filled=rows,
+        positive=positive,
+        unknown=np.zeros(q, np.int64),
+        labelled=n,
+        label_pairs=positive * words,
+        feature_label_pairs=int(positive.sum()) * words,
+        widest=20 * words,
+        most_labels=20 * tags,
+        size=int(5 * rows.sum() + 4 * positive.sum()) + 12 * n,
+        partitions=64,
+        sparse=True,
+    )
+
+
+@pytest.mark.slow
+def test_what_670_000_labels_take_is_within_the_budgets():
+    """Pieces of counts, and the numbers that meet on the driver; in one process 12 GB for all."""
+    profile = reckoned(490_000, 136_000, 670_000, 76, 5)
+    settings = pipeline.Request.of("quota", {}, 13_600).settings
+    spark = SparkEngine(SimpleNamespace(profile=profile))
+    here = SizingEngine(profile, Budgets(worker=12 << 30))
+    for engine in (spark, here):
+        (statistic,) = METHODS.create("quota").needs(engine, settings)
+        edges = engine.edges_of(statistic)
+        pieces = [*itertools.pairwise(edges.tolist())]
+        largest = max(statistic.shard_bytes(profile, *piece) for piece in pieces)
+        assert largest <= engine.budgets.worker // 8
+        assert len(pieces) * 4 * 8 * profile.d <= 80 << 20
+    assert here.fits([statistic])
+    assert here.bytes_in_one_process([statistic], [here.bytes_at_once(statistic)]) <= 6 << 30
+    spark.budgets = Budgets(driver=64 << 20)
+    with pytest.raises(
+        BudgetError, match=r"136000 features needs 75 MB on the driver, more than dr"
+    ):
+        spark.edges_of(statistic)
+    spark.budgets = Budgets(worker=32 << 20)
+    with pytest.raises(BudgetError, match=r"driver_?[bB]ytes|worker_?[bB]ytes"):
+        spark.edges_of(statistic)
