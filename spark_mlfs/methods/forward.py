@@ -22,7 +22,9 @@ Cost: one scan for second moments by fold, then O(v·(k + q)) operations a fold 
 (`solvers.forward`). Of more than ``candidates`` features, or where their moments exceed
 ``driverBytes`` (of arrays ``memory_bytes``), the first J of all features is finished range by
 range, and the best go on, so many or as many as fit, which the report says: three scans. So more of
-them may pick a feature that is weak alone; at most so many are picked.
+them may pick a feature that is weak alone; at most so many are picked. In each of the ``rounds``
+after the first 20 are picked from a quarter as many, all features meet them, a block at a time, and
+what goes on is the best by the first J and by that beside the 20, in turn.
 Raises: `DataError` where no row has all its labels known, no feature varies over those, or all
 share a fold; `BudgetError` where sums of labels exceed ``driverBytes``, or a worker's share
 ``workerBytes``; `ParameterError` where a parameter is out of range.
@@ -38,26 +40,32 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import DataError, ParameterError, setting
+from ..errors import DataError
 from ..kernels.fold_sums import FoldSums
 from ..params import Integer, Number, Optional, Parameter, Values
 from ..solvers import forward
 from ..solvers.pool import Path
-from ..solvers.ties import by_score
 from ..solvers.units import UNCONSTRAINED, PickConstraints
-from ..statistics.base import FeatureNumbers, Statistic
-from ..statistics.gram import FoldedLabels, FoldGrams, SingleFeatureObjective, unit_of_moments
-from ..statistics.moments import GroupMoments, KnownRows, known_range, provisional_centre, thin
-from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores, penalties_of
+from ..statistics.base import Statistic
+from ..statistics.gram import FoldGrams
+from ..statistics.moments import GroupMoments, KnownRows, known_range, provisional_centre
+from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores
+from .candidates import (
+    first_gains,
+    going_on,
+    how_chosen,
+    moments,
+    moments_of_labels,
+    penalties_by_feature,
+    takes_all,
+    weights_of,
+)
 from .counting import picking
-from .label_settings import LABEL_WEIGHTS, label_weights
-from .regression import LABEL_SKETCH, sketch_width
+from .label_settings import LABEL_WEIGHTS
+from .regression import LABEL_SKETCH
 
-FEW_PENALTIES = 16  # different ones of features whose products exceed the budgets
 NESTED_PICKS = 20  # whether there is anything to find shows in as many
-LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a row
 
 
 class Forward(Method):
@@ -93,6 +101,13 @@ class Forward(Method):
             "features that are picked from, the best alone, where there are more; None: as many as "
             "the memory holds",
         ),
+        Parameter(
+            "rounds",
+            1,
+            Integer(1),
+            "where features are more than that: in each round after the first all of them meet 20 "
+            "picks, and the best beside these are among those that go on",
+        ),
     )
     greedy = True
     conditions = True
@@ -113,7 +128,6 @@ class Forward(Method):
         (sums,) = engine.run(*self.needs(engine, p))
         _check_folds(sums)
         note_stretched(engine, sums)
-        label_factors = label_weights(engine.profile, p)
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)
         if not len(varying):
@@ -125,39 +139,24 @@ class Forward(Method):
         details: dict[str, Any] = {"labelled_rows": int(sums.n.sum())}
         if sketched:
             details["label_sketch"] = of_all.sketch
-        penalties = np.full(engine.num_features, float(p["penalty"]))
-        factors = penalties_of(engine.profile, p)
-        if factors is not None:
-            penalties = penalties * factors
+        penalties = penalties_by_feature(engine, p)
         candidates = varying
         values = np.zeros(engine.num_features)
         with one_thread():  # the same bits on any driver
             if not takes_all(engine, of_all, p):
                 width = len(varying)
-                values = first_gains(
+                values = first_gains(engine, p, sums)
+                varying = varying[np.isfinite(values[varying])]
+                candidates = going_on(
                     engine,
                     p,
                     sums,
-                    label_factors,
-                    penalties,
-                )
-                varying = varying[np.isfinite(values[varying])]
-                candidates = best(
-                    engine,
-                    of_all,
                     values,
-                    varying,
                     terms,
-                    p["candidates"],
                 )
                 (sums,) = engine.run(replace(of_all, features=candidates))
-                why = "the driver's budget holds the products of no more"
-                if fits(engine, of_all) or len(candidates) == p["candidates"]:
-                    why = f"as many as candidates = {p['candidates']} says"
-                details["candidates"] = (
-                    f"{len(candidates)} of {width} features went on, those that explain most "
-                    f"alone: {why}"
-                )
+                choice = how_chosen(engine, p, of_all, len(candidates))
+                details["candidates"] = f"{len(candidates)} of {width} features went on, {choice}"
             elif len(varying) < engine.num_features:
                 sums = replace(
                     sums,
@@ -165,9 +164,7 @@ class Forward(Method):
                     xx=sums.xx[:, varying[:, None], varying],
                     xy=sums.xy[:, varying],
                 )
-            weights = (
-                np.ones(of_all.sketch) if sketched else weights_in_loss(sums, p, label_factors)
-            )
+            weights = weights_of(engine, p, sums)
             penalty = penalties[candidates]
             terms = terms.among(candidates)
             relevance, path, shares = forward.select_held_out(
@@ -252,129 +249,3 @@ def _evidence(names: tuple[str, str], total: ndarray, shares: ndarray) -> dict[s
     gain, error = names
     spread = np.cumsum(shares, axis=1).std(axis=0, ddof=1)
     return {gain: total, error: spread / np.sqrt(len(shares))}
-
-
-def moments(profile: Profile, p: Values) -> FoldGrams:
-    """Return the second moments of all features by fold, with the labels or their sketch."""
-    width = sketch_width(profile, p)
-    sizes = sketch_sizes(profile, p) if width else None
-    return FoldGrams(p["folds"], width, sizes)
-
-
-def moments_of_labels(p: Values) -> FoldGrams:
-    """Return the second moments of the labels by fold, without any feature."""
-    return FoldGrams(p["folds"], features=np.zeros(0, np.int64))
-
-
-def weights_in_loss(sums: FoldSums, p: Values, label_factors: ndarray | None) -> ndarray:
-    """Return (q,) w_l, with the `label_factors` of ``label_weights``."""
-    times = 1.0 if label_factors is None else label_factors
-    return sums.label_weights(times, p["label_power"])
-
-
-def sketch_sizes(profile: Profile, p: Values) -> ndarray:
-    """Return (q,) whole numbers in proportion to √w_l, as large as sums of them stay exact."""
-    label_factors = label_weights(profile, p)
-    numerator = 1.0 if label_factors is None else label_factors
-    share = profile.label_mass / np.maximum(profile.observed_total, 1)
-    variance = share * (1 - share)
-    weights = np.zeros(profile.q)
-    np.divide(numerator, variance ** p["label_power"], out=weights, where=variance > 0)
-    root = np.sqrt(weights)
-    largest = min(LARGEST, (1 << 42) // profile.n) // max(1, profile.most_labels)
-    relative = root / max(root.max(), np.finfo(float).tiny)
-    return np.rint(relative * max(1, largest)).astype(np.int64)
-
-
-def fits(engine: Engine, grams: FoldGrams) -> bool:
-    """Return whether the moments are within the budgets, with every feature picked.
-
-    What `solvers.forward` makes of them counts, too."""
-    profile = grams.restricted(engine.profile)
-    v = len(profile.varying)
-    q = grams.outputs(profile)
-    of_solver = 32 * grams.blocks * v * (v + q)
-    size = grams.state_bytes(engine.profile) + of_solver
-    return size <= min(engine.budgets.driver, engine.budgets.worker)
-
-
-def takes_all(engine: Engine, grams: FoldGrams, p: Values) -> bool:
-    """Return whether all features are picked from: they are no more than ``candidates``, and fit.
-
-    Sums without their rows have the moments of all; many penalties have no first J of their own."""
-    if not fits(engine, grams):
-        return False
-    most = p["candidates"]
-    if most is None or engine.num_features <= most or not engine.reads_rows:
-        return True
-    factors = penalties_of(engine.profile, p)
-    return factors is not None and len(np.unique(factors)) > FEW_PENALTIES
-
-
-def first_gains(
-    engine: Engine,
-    p: Values,
-    base: FoldSums,
-    label_factors: ndarray | None,
-    penalties: ndarray,
-) -> ndarray:
-    """Return (v,) J of each feature alone, of its penalty, NaN of a constant one.
-
-    It is finished range by range of features."""
-    profile = engine.profile
-    target = FoldedLabels(profile.q, p["folds"], profile)
-    if sketch_width(profile, p):
-        (base,) = engine.run(moments_of_labels(p))
-    weights = weights_in_loss(base, p, label_factors)
-    distinct, place = np.unique(penalties, return_inverse=True)
-    if len(distinct) > FEW_PENALTIES:
-        raise ParameterError(
-            f"penalties: {len(distinct)} different numbers for features that exceed driver_bytes "
-            f"together, where forward takes {FEW_PENALTIES}: round them, raise "
-            f"{setting('driver_bytes')}, or give a {setting('screen')}"
-        )
-    statistics = []
-    for penalty in distinct:
-        objective = SingleFeatureObjective(base, weights, float(penalty), unit_of_moments(profile))
-        statistics.append(FeatureNumbers((GroupMoments(target, thin(profile)),), objective))
-    gains = np.concatenate(engine.run(*statistics))  # (penalties, v)
-    return gains[place, np.arange(len(place))]
-
-
-def best(
-    engine: Engine,
-    of_all: FoldGrams,
-    values: ndarray,
-    varying: ndarray,
-    terms: PickConstraints,
-    most: int | None,
-) -> ndarray:
-    """Return the features that go on, ascending.
-
-    They are the included, and of the others those of the largest values, as many as fit, `most`
-    together; groups by the best of their members, and whole."""
-    worth = np.full(len(values), -np.inf)
-    worth[varying] = values[varying]
-    for group in terms.groups:
-        worth[list(group.members)] = worth[list(group.members)].max()
-    order = varying[by_score(worth[varying])]
-    included = np.intersect1d(terms.include, varying)
-    others = order[~np.isin(order, terms.include)]
-    order = np.concatenate([included, others]).astype(np.int64)
-    few = 1  # so many fit, or one must
-    many = len(order) + 1  # so many do not, or may not
-    if most is not None:
-        many = min(many, max(most, len(included)) + 1)
-    while many - few > 1:
-        middle = (few + many) // 2
-        if fits(engine, replace(of_all, features=np.sort(order[:middle]))):
-            few = middle
-        else:
-            many = middle
-    chosen = np.sort(order[:few])
-    parted = [np.zeros(0, np.int64)]  # groups of which some members only would go on
-    for group in terms.groups:
-        members = np.asarray(group.members)
-        if 0 < np.isin(members, chosen).sum() < np.isin(members, varying).sum():
-            parted.append(members)
-    return np.setdiff1d(chosen, np.concatenate(parted))

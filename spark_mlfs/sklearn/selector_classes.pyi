@@ -134,7 +134,8 @@ class ForwardSelector(WeightedSelectorOfArrays, entry="forward"):
     beside the picks."""
     def __init__(self, *, penalty: float = 1.0, folds: int = 5, label_sketch: int | None = None,
         label_weights: str | dict[str, float] | Sequence[float] = "uniform",
-        label_power: float = 1.0, candidates: int | None = 2000, **common: Unpack[_Common]) -> None: ...
+        label_power: float = 1.0, candidates: int | None = 2000, rounds: int = 1,
+        **common: Unpack[_Common]) -> None: ...
 class FStatisticSelector(WeightedSelectorOfArrays, entry="f-statistic"):
     """F = (n − q)/(q − 1) · Σ n_l(μ_l − μ)² / Σ_l Σ_{i∈l}(x_i − μ_l)²."""
     def __init__(self, **common: Unpack[_Common]) -> None: ...

@@ -24,7 +24,7 @@ from spark_mlfs.blocks.identity import feature_keys
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.cli.config import configure
 from spark_mlfs.kernels.hashing import GROUPS, group_of, mix, unmix
-from spark_mlfs.methods import forward
+from spark_mlfs.methods import candidates, forward
 from spark_mlfs.methods.base import HELD_OUT, NESTED
 from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page
@@ -299,6 +299,58 @@ def test_no_more_than_the_candidates_go_on():
     assert result.ranking["score"].notna().sum() == 12  # the others follow by what they say alone
 
 
+def suppressed(n=400, d=120):
+    """Labels of a signal that column 7 has beside noise; column 100 is that noise, and says nothing
+    alone."""
+    rng = np.random.default_rng(8)
+    signal, noise = rng.normal(size=(2, n))
+    x = rng.normal(size=(n, d))
+    x[:, 7] = signal + 1.5 * noise
+    x[:, 100] = noise
+    x[:, 20:40] += 0.15 * signal[:, None]
+    y = signal[:, None] + 0.3 * rng.normal(size=(n, 2)) > [0, 0.5]
+    return x, y.astype(float)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "weighted"])
+def test_in_further_rounds_all_features_meet_the_picks(kind, monkeypatch):
+    """What is weak alone and strong beside a pick goes on; J beside picks is that of fits."""
+    monkeypatch.setattr(candidates, "BLOCK", 17)
+    x, y = suppressed()
+    weights = np.random.default_rng(0).integers(1, 4, len(x)) / 2 if kind == "weighted" else None
+    rows = sp.csr_matrix(x) if kind == "sparse" else x
+
+    def run(count=4, **parameters):
+        held = pack_arrays(rows, y, weights=weights)[0]
+        request = pipeline.Request.of("forward", parameters, count)
+        return pipeline.rank(held, [request])[0]
+
+    one, two, whole = (run(candidates=16), run(candidates=16, rounds=2), run())
+    assert 100 not in one.kept["index"].tolist()
+    assert two.kept["index"].tolist() == whole.kept["index"].tolist()
+    assert {7, 100} <= set(two.kept["index"])
+    assert "those that explain most alone or beside picks" in two.scores.details["candidates"]
+    for driver in (1 << 30, 3 << 20):  # scans of some blocks, and of all
+        engine = engine_of(rows, y)
+        engine.budgets = Budgets(driver=driver)
+        p = pipeline.Request.of("forward", {"candidates": 16}).settings
+        picks, others = np.array([7, 25, 3]), np.setdiff1d(np.arange(120), [7, 25, 3])
+        (base,) = engine.run(candidates.moments_of_labels(p))
+        blocks = candidates._beside(engine, p, base, others, picks)
+        gains = np.concatenate([*blocks])
+        sides = [
+            oracle.Fold(x, y, folds(engine) == f, np.ones(len(x)), x.std(axis=0), 1.0)
+            for f in range(FOLDS)
+        ]
+        label = 1 / y.var(axis=0)
+        total = sum(label @ side.variation for side in sides)
+        for side in sides:
+            for pick in picks:
+                side.take(pick)
+        wanted = [sum(label @ side.explained(j) for side in sides) / total for j in others]
+        np.testing.assert_allclose(gains, wanted, rtol=1e-8, atol=1e-11)
+
+
 def test_the_power_of_a_label_is_a_weight_of_its_variance():
     x, y = example()
     y[:, 0] *= np.arange(len(y)) % 3 == 0  # of another variance
@@ -335,10 +387,12 @@ def test_partitions_and_engines_give_the_same_bits(spark):
     x = np.round(rng.normal(size=(240, 40)), 2) * (rng.random((240, 40)) < 0.2)
     y = (x[:, :3] + 0.3 * rng.normal(size=(240, 3)) > 0.2).astype(float)
     frame = frame_of(spark, x, y, sparse=True).drop("id")
-    request = [pipeline.Request.of("forward", {}, 6)]
-    for driver in (1 << 30, 100_000):
+    in_rounds = {"candidates": 12, "rounds": 2}
+    for driver, parameters in ((1 << 30, {}), (100_000, {}), (1 << 30, in_rounds)):
+        request = [pipeline.Request.of("forward", parameters, 6)]
         (want,) = pipeline.rank(pack_arrays(x, y)[0], request, driver_bytes=driver)
-        assert ("candidates" in want.scores.details) == (driver < 1 << 30)
+        whole = driver == 1 << 30 and not parameters
+        assert ("candidates" in want.scores.details) != whole
         for parts, small in ((1, 0), (7, 0), (3, 1 << 40)):
             packed = pack(frame.repartition(parts))
             (got,) = pipeline.rank(packed, request, small_bytes=small, driver_bytes=driver)
