@@ -115,7 +115,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     `kind` is what `entries` ("module.Class" of the room `package` by name) are, in messages:
     "method". Entry points of the `group` (by default the package) stand after them: name =
-    "their_package.module:Class".
+    "their_package.module:Class". Those `of_extras`, which need a package of an extra, are not
+    listed.
 
     >>> from spark_mlfs import CLASSIFIERS, METHODS
     >>> list(CLASSIFIERS), METHODS["chi2"].name
@@ -127,12 +128,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         package: str,
         entries: Mapping[str, str],
         group: str | None = None,
+        of_extras: Mapping[str, str] | None = None,
     ) -> None:
         self.kind = kind
         self.group = group or package
-        self._places: dict[str, str] = {
-            name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()
-        }
+        self._places = _places_in(package, entries)
+        self._of_extras = _places_in(package, of_extras or {})
         self._classes: dict[str, type[T]] = {}
         self._installed: list[str] | None = None
 
@@ -172,7 +173,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def class_name(self, name: str) -> str:
         """Return the name of the class of an entry, which is not imported for that."""
-        place = self._all().get(name)
+        place = self._place(name)
         if place is None:
             return self._classes[name].__name__
         return place.rpartition(":")[2]
@@ -191,7 +192,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._classes:
-            module, _, attribute = self._all()[name].partition(":")
+            module, _, attribute = (self._place(name) or "").partition(":")
+            if not module:
+                raise KeyError(name)
             try:
                 self._classes[name] = getattr(import_module(module), attribute)
             except (Exception, SystemExit) as error:
@@ -205,13 +208,22 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return self._classes[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._all(), *self._classes)))
+        names = dict.fromkeys((*self._all(), *self._classes))
+        return (name for name in names if name not in self._of_extras)
 
     def __len__(self) -> int:
-        return len(set(self._all()) | set(self._classes))
+        return sum(1 for _ in self)
 
     def __contains__(self, name: Any) -> bool:
-        return isinstance(name, str) and (name in self._classes or name in self._all())
+        return isinstance(name, str) and (name in self._classes or self._place(name) is not None)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Return all names, those of extras behind the listed ones."""
+        return (*self, *self._of_extras)
+
+    def _place(self, name: str) -> str | None:
+        return self._all().get(name) or self._of_extras.get(name)
 
     def _all(self) -> dict[str, str]:
         if self._installed is None:
@@ -220,6 +232,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             self._installed = [point.name for point in points]
             self._places.update({point.name: point.value for point in points})
         return self._places
+
+
+def _places_in(package: str, entries: Mapping[str, str]) -> dict[str, str]:
+    return {name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()}
 
 
 def _place_of(cls: type) -> tuple[str, str]:

@@ -137,7 +137,8 @@ class EstimatorClasses(Mapping[str, type]):
 
     def named(self, class_name: str) -> Any:
         """Return the class of that name; `AttributeError` where no entry has it."""
-        name = next((name for name in self.registry if self.class_name(name) == class_name), None)
+        names = (name for name in self.registry.known if self.class_name(name) == class_name)
+        name = next(names, None)
         if name is None:
             raise AttributeError(f"there is no {self.registry.kind} with a class {class_name!r}")
         return self[name]
@@ -146,7 +147,8 @@ class EstimatorClasses(Mapping[str, type]):
         entry = self.registry[name]
         class_name = self.class_name(name)
         module = self.module
-        first = next(other for other in self.registry if self.class_name(other) == class_name)
+        names = self.registry.known
+        first = next(other for other in names if self.class_name(other) == class_name)
         if first != name:
             remedy = f"give the class {entry.__name__} another name"
             raise ParameterError(

@@ -15,4 +15,5 @@ CLASSIFIERS: Registry[Classifier] = Registry(
         "logistic": "svm.Logistic",
         "cc": "svm.ClassifierChain",
     },
+    of_extras={"plt": "trees.PLT"},
 )

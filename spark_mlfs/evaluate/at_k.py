@@ -42,6 +42,11 @@ _UNIT, _HALF = 42, 31
 NAMES = ("precisionAt", "ndcgAt"), ("pspAt", "psndcgAt")
 
 
+def normalised(name: str) -> str:
+    """Return the name of a metric divided by the best possible."""
+    return f"normalised{name[0].upper()}{name[1:]}"
+
+
 def propensities(
     counts: ArrayLike,
     rows: int,
@@ -137,8 +142,7 @@ class SumsAtK:
             divisor = self.rows if kind else self.rows * k  # precision is a mean over k, too
             metrics[f"{name}{k}"] = reached / divisor if divisor else np.nan
             if names is NAMES[1]:
-                normalised = f"normalised{name[0].upper()}{name[1:]}{k}"
-                metrics[normalised] = reached / best if best else np.nan
+                metrics[f"{normalised(name)}{k}"] = reached / best if best else np.nan
         return metrics
 
     def encode(self) -> bytearray:

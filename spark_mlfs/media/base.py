@@ -109,7 +109,12 @@ class Encoder(Entry):
         raise ParameterError(f"encoder {self.name!r} has no model to write")
 
 
-def require(module: str, package: str, title: str) -> Any:
+def require(
+    module: str,
+    package: str,
+    title: str,
+    extra: str = "media",
+) -> Any:
     """Return a module of an extra; raise `NotInstalledError` that says what to install."""
     from importlib import import_module
 
@@ -117,7 +122,7 @@ def require(module: str, package: str, title: str) -> Any:
         return import_module(module)
     except (ImportError, OSError) as error:  # soundfile without its library
         raise NotInstalledError(
-            f"{title} needs {package} ({error}): pip install 'spark_mlfs[media]'"
+            f"{title} needs {package} ({error}): pip install 'spark_mlfs[{extra}]'"
         ) from None
 
 

@@ -17,7 +17,7 @@ from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.pack import collected
 from ..errors import DataError, option, worker_errors
-from ..evaluate.at_k import AT, SumsAtK, best_of, stored
+from ..evaluate.at_k import AT, SumsAtK, best_of, propensities, stored
 from ..evaluate.metrics import Sums, added
 from ..frames.frame import LocalFrame
 from ..lazy import F
@@ -30,6 +30,7 @@ BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
 # labels times steps between two powers of two: of more labels histograms are coarser
 CELLS = 1 << 14
 RANKS = 20  # labels of a row, best first, that are counted apart
+LEAST_ROWS = 3  # of training, that propensities take
 MERGERS = 16  # states that the driver takes at most, where they have histograms
 NO_CELLS = np.zeros((3, 0), np.int64)
 NO_NAMES = RowNames()
@@ -89,7 +90,8 @@ class Measured:
     def metrics(self) -> dict[str, float]:
         """Return the standard metrics, and precision and gain at 1, 3, 5 best labels.
 
-        The latter where there are so many labels."""
+        The latter where there are so many labels; by propensity, too, where the pipeline knows how
+        many training rows have a label."""
         ks = [k for k in AT if k <= self.sums.q]
         return {**self.sums.metrics(), **self.at_k.metrics(ks)}
 
@@ -231,6 +233,7 @@ class Check:
                 self.curves,
                 self.pictured(),
                 encoding,
+                self._propensities(),
             )
             states = rows.mapInArrow(measure, "state binary")
             if not self.curves or isinstance(states, LocalFrame):
@@ -239,6 +242,15 @@ class Check:
             # the driver takes it
             shares = states.repartition(MERGERS, F.xxhash64("state"))
             return shares.mapInArrow(merged, "state binary")
+
+    def _propensities(self) -> ndarray | None:
+        """Return those of the labels by the training rows, None where these are not known."""
+        classifier = self.scorer.classifier
+        shares = np.array([*classifier.labelShares.values()])
+        rows = int(classifier.summary["rows"])
+        if len(shares) != len(classifier.labelNames) or rows < LEAST_ROWS:
+            return None
+        return np.asarray(propensities(np.rint(shares * rows), rows))
 
     def pictured(self) -> list[int]:
         """Return the places of the labels of which rows are named.
@@ -269,13 +281,15 @@ class MeasureBatches:
     """Worker side of `Check`: truth, labels and scores to a state.
 
     `choose` gives labels instead of the classifier; of the labels `shown` rows are named by the two
-    columns behind; `encoding` is how the first column holds the truth (`label_encoding`)."""
+    columns behind; `encoding` is how the first column holds the truth (`label_encoding`);
+    `propensities` (q,) of the labels, if known."""
 
     q: int
     choose: Callable[[ndarray, ndarray], tuple[ndarray, ...]] | None
     curves: bool = False
     shown: Sequence[int] = ()
     encoding: tuple[bool, list[Any]] = (False, [])
+    propensities: ndarray | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _total(self._states(batches))
@@ -315,7 +329,7 @@ class MeasureBatches:
         untagged = int((z.sum(axis=1) == 0).sum())
         state = Measured(
             Sums.of(t, z, s),
-            SumsAtK.of(t, s),
+            SumsAtK.of(t, s, propensities=self.propensities),
             untagged,
             0,
             best,

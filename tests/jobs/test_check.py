@@ -121,6 +121,15 @@ def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     for k in (1, 3, 5):
         assert m[f"precisionAt{k}"] == pytest.approx(at(truth, s, k), abs=1e-12)
         assert m[f"ndcgAt{k}"] == pytest.approx(gain_at(truth, s, k), abs=1e-12)
+    positive = [sum(tag in text.split(";") for text in frame_of(0, 240)["tags"]) for tag in TAGS]
+    worth = 1 + (np.log(240) - 1) * 2.5**0.55 * (np.array(positive) + 1.5) ** -0.55  # 1/p
+    for k in (1, 3, 5):
+        first = np.argsort(-s, axis=1, kind="stable")[:, :k]
+        gains = np.take_along_axis(truth * worth, first, axis=1).sum(axis=1) / k
+        best = np.sort(truth * worth, axis=1)[:, ::-1][:, :k].sum(axis=1) / k
+        assert m[f"pspAt{k}"] == pytest.approx(gains.mean(), abs=1e-12)
+        normalised = gains.mean() / best.mean()
+        assert m[f"normalisedPspAt{k}"] == pytest.approx(normalised, abs=1e-12)
     assert [row["label"] for row in found["labels"]] == TAGS and [
         row["support"] for row in found["labels"]
     ] == list(truth.sum(axis=0))
