@@ -201,8 +201,16 @@ def by_label(
     """
     rows, result, memory = _ranked(X, Y, method, k, arguments)
     result.warn(stacklevel=3)
+    return in_kind(sets_by_label(rows, result, memory), X)
+
+
+def sets_by_label(
+    rows: Dataset, result: pipeline.Result, memory_bytes: int | None = None
+) -> pd.DataFrame:
+    """Return the sets by label of a result; no line where there are none."""
+    memory = memory_of(memory_bytes)
     table, _ = pipeline.by_label(rows, result, Budgets(driver=memory, worker=memory))
-    return in_kind(pd.DataFrame(columns=[*COLUMNS]) if table is None else table, X)
+    return pd.DataFrame(columns=[*COLUMNS]) if table is None else table
 
 
 def _ranked(

@@ -81,6 +81,16 @@ class MultiLabelEstimator(
         """Check, pack, compute within the budgets, release.
 
         The model has the estimator's uid and the params that both have."""
+        dataset = self._frame(dataset)
+        checked = self._check(dataset)
+        started = time.perf_counter()
+        with self._pack(dataset, checked) as packed:
+            model = self._compute(packed, checked, started)
+        model._extra |= fill_of(dataset, self.getFeaturesCol())
+        return self._copyValues(model._resetUid(self.uid))
+
+    def _frame(self, dataset: Any) -> DataFrame:
+        """Return a frame of Spark or pandas as Spark's."""
         frame = as_spark(dataset)
         was_pandas = frame is not dataset
         dataset = frame
@@ -90,13 +100,11 @@ class MultiLabelEstimator(
                 "columns with spark_mlfs.read.table(spark, frame, features=[...], labels=[...]), "
                 f"or call spark_mlfs.sklearn.{type(self).__name__}"
             )
-        checked = self._check(dataset)
-        started = time.perf_counter()
+        return dataset
+
+    def _pack(self, dataset: DataFrame, checked: Checks) -> Packed:
         columns = self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol()
-        with pack(dataset, *columns, self.getLabelsForm(), **self._row_settings(checked)) as packed:
-            model = self._compute(packed, checked, started)
-        model._extra |= fill_of(dataset, self.getFeaturesCol())
-        return self._copyValues(model._resetUid(self.uid))
+        return pack(dataset, *columns, self.getLabelsForm(), **self._row_settings(checked))
 
     def _row_settings(self, checked: Checks) -> dict[str, Any]:
         """Return further arguments of `pack`: weights of rows, how grades are read."""

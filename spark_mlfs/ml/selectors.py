@@ -28,12 +28,14 @@ from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.dataset import Dataset
 from ..blocks.grades import Grades
 from ..blocks.pack import are_vectors, check_column
-from ..errors import ParameterError
+from ..errors import ParameterError, worker_errors
 from ..frames.names import column_named
 from ..frames.schema import CATEGORIES, are_terms, with_categories, with_names
 from ..lazy import Self
 from ..methods import DEFAULT_METHOD, METHODS
 from ..select import Constraints, Cut
+from ..select.label_sets import COLUMNS
+from ..statistics.base import Budgets
 from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING
 from .rows import FeatureSource, feature_cells
@@ -271,9 +273,21 @@ class SelectorEstimator(
         model = self._compute(states.dataset(requests=[request]), request, 0.0)
         return self._copyValues(model._resetUid(self.uid))
 
-    def _compute(
-        self, packed: Dataset, checked: pipeline.Request, started: float
-    ) -> MultiLabelSelectorModel:
+    @worker_errors()
+    def byLabel(self, dataset: DataFrame) -> pd.DataFrame:
+        """Return which of the features that `fit` keeps of these rows speak for each label.
+
+        A pandas frame of label, place, name, strength, speaks ("for" or "against") and counts of
+        rows (`select.label_sets`), without rows where labels are not looked at one by one. It costs
+        a fit, and one scan: a model keeps no rows."""
+        frame = self._frame(dataset)
+        checked = self._check(frame)
+        budgets = Budgets(driver=self.getDriverBytes(), worker=self.getWorkerBytes())
+        with self._pack(frame, checked) as packed:
+            table, _ = pipeline.by_label(packed, self._ranked(packed, checked), budgets)
+        return pd.DataFrame(columns=[*COLUMNS]) if table is None else table
+
+    def _ranked(self, packed: Dataset, checked: pipeline.Request) -> pipeline.Result:
         (result,) = pipeline.rank(
             packed,
             [checked],
@@ -281,6 +295,12 @@ class SelectorEstimator(
             driver_bytes=self.getDriverBytes(),
             worker_bytes=self.getWorkerBytes(),
         )
+        return result
+
+    def _compute(
+        self, packed: Dataset, checked: pipeline.Request, started: float
+    ) -> MultiLabelSelectorModel:
+        result = self._ranked(packed, checked)
         result.warn(stacklevel=5)
         return MultiLabelSelectorModel.of(result)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import TransformerMixin
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -25,16 +25,18 @@ from ..adapters.arrays import (
     in_arrays,
     request_of,
     selected,
+    sets_by_label,
 )
 from ..adapters.classes import EstimatorClasses
 from ..adapters.docstrings import ROWS, takes_settings
-from ..blocks.tables import features_of, kind_of, wrong_value
+from ..blocks.dataset import Dataset
+from ..blocks.tables import features_of, in_kind, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frames.frame import MEMORY
 from ..kernels.missing import KEEP, MISSING_OF_SELECTORS, filled
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import by_name
-from ..pipeline import check_rows
+from ..pipeline import Result, check_rows
 from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
@@ -95,14 +97,14 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         of ``stability``, keep together."""
         return self._fit(X, y, None, groups)
 
-    @spelled_by(in_arrays)
-    def _fit(
+    def _ranked(
         self,
         X: Any,
         y: Any,
         weights: Any,
         groups: Any,
-    ) -> Self:
+    ) -> tuple[Dataset, Result]:
+        """Return the rows and the result; what scikit-learn notes of the rows is noted."""
         settings = {
             p.name: getattr(self, p.name) for p in (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING)
         }
@@ -118,7 +120,34 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
             request.takes_codes,
             groups=groups,
         )
-        result = selected(rows, request, self.memory_bytes)
+        return rows, selected(rows, request, self.memory_bytes)
+
+    @spelled_by(in_arrays)
+    def by_label(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+    ) -> Any:
+        """Return which of the features that `fit` keeps of these rows speak for each label.
+
+        A frame of label, place, name, strength, speaks ("for" or "against") and counts of rows
+        (`select.label_sets`), without rows where labels are not looked at one by one. The estimator
+        stays as it is: it keeps no rows."""
+        rows, result = clone(self)._ranked(X, y, sample_weight, groups)
+        return in_kind(sets_by_label(rows, result, self.memory_bytes), X)
+
+    @spelled_by(in_arrays)
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        weights: Any,
+        groups: Any,
+    ) -> Self:
+        rows, result = self._ranked(X, y, weights, groups)
         result.warn(stacklevel=4)
         self.ranking_ = result.ranking
         index = result.ranking["index"]
@@ -132,7 +161,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         self.notices_ = [str(notice) for notice in result.notices]
         self.objective_ = np.array(result.scores.objective)
         self.converged_ = result.scores.converged
-        if "max_iter" in request.parameters:
+        if "max_iter" in result.request.parameters:
             self.n_iter_ = max(1, len(self.objective_))
         return self
 

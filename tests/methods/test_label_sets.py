@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,11 +13,14 @@ import pytest
 import scipy.sparse as sp
 from oracles import quota as oracle
 from scipy.stats import chi2_contingency
-from sklearn.metrics import mutual_info_score
+from sklearn.metrics import mutual_info_score, roc_auc_score
 
+import spark_mlfs
 from spark_mlfs import cli, pipeline
 from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.select.label_sets import COLUMNS
+from spark_mlfs.sklearn import Chi2Selector, MultiLabelSelector, QuotaSelector
+from spark_mlfs.testing import frame_of
 
 
 def words(seed, unknown=False):
@@ -137,6 +142,33 @@ def test_constant_labels_keep_the_names_of_the_others_right():
         pd.testing.assert_frame_equal(table, without.assign(label=without["label"].map(names)))
 
 
+def test_a_selector_of_arrays_tells_them():
+    X, Y = words(3)
+    frame = pd.DataFrame(X, columns=[f"w{j}" for j in range(X.shape[1])])
+    weights = np.random.default_rng(0).integers(1, 4, len(X)) / 2
+    for selector, method in ((QuotaSelector, "quota"), (Chi2Selector, "chi2")):
+        estimator = selector(num_top_features=6)
+        table = estimator.by_label(frame, Y, weights)
+        wanted = spark_mlfs.by_label(frame, Y, method, 6, sample_weight=weights)
+        pd.testing.assert_frame_equal(table, wanted, check_exact=True)
+        assert len(table) and not hasattr(estimator, "ranking_")
+        kept = estimator.fit(frame, Y, weights).get_feature_names_out()
+        assert {*table["name"]} <= {*kept}
+    general = MultiLabelSelector("mrmr", num_top_features=3)
+    assert {*general.by_label(frame, Y).columns} <= {*COLUMNS}
+
+
+@pytest.mark.slow
+def test_an_estimator_of_spark_tells_them(spark):
+    X, Y = words(3)
+    frame = frame_of(spark, X, Y, sparse=True).repartition(3)
+    table = spark_mlfs.QuotaSelector(numTopFeatures=6).byLabel(frame)
+    wanted = spark_mlfs.by_label(X, Y, "quota", 6)
+    compared = ["place", "strength", "speaks", "both", "feature_rows", "label_rows", "known_rows"]
+    assert len(table) == len(wanted)
+    pd.testing.assert_frame_equal(table[compared], wanted[compared], check_exact=True)
+
+
 def test_what_has_no_set_of_a_label():
     X, Y = words(6)
     assert sets_of(X, Y, "mim", 5, label_coding="lp")[0] is not None  # r² then
@@ -189,3 +221,22 @@ def test_the_command_writes_labels_csv_and_shows_it(tmp_path):
     rows = table.groupby("label")["label_rows"].first()
     others = page.count("<option value=")
     assert others == max(0, len(rows) - 200)
+
+
+def test_few_latents_tell_a_concept_and_shuffled_labels_tell_nothing():
+    path = Path(__file__).parents[2] / "notebooks" / "figures" / "probes.py"
+    spec = importlib.util.spec_from_file_location("probes", path)
+    probes = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(probes)
+    lines, share, by_chance, _ = probes.sweep(1500, 3000, 25)
+    assert share >= 0.95 and by_chance <= 0.05
+    true = lines["true labels"]
+    assert true.iloc[0] > 0.8 and true.iloc[2] > true.iloc[0]
+    assert (lines["shuffled labels"] - 0.5).abs().max() < 0.03
+    # the areas are scikit-learn's
+    x, y, _ = probes.activations(600, 300, 5)
+    table = probes.sets(x, y)
+    for concept, area in enumerate(probes.areas(table, x, y, 1)):
+        (latent,) = table[(table["label"] == str(concept)) & (table["place"] == 1)]["name"]
+        fires = x[:, int(latent[1:])].toarray()[:, 0] != 0
+        assert area == pytest.approx(roc_auc_score(y[:, concept], fires))
