@@ -374,7 +374,7 @@ def scoring(spark, rows, repeat):
 
 CASES = (
     "planted real sparse methods graph neighbours regression score scale peers laptop model media "
-    "memory text"
+    "memory text disk"
 ).split()
 
 
@@ -456,7 +456,7 @@ def main(arguments=None):
         "--only",
         nargs="+",
         metavar="ROW",
-        help="scale, peers, laptop: these rows; model: fit, or page alone",
+        help="scale, peers, laptop, disk: these rows; model: fit, or page alone",
     )
     parser.add_argument(
         "--corpora",
@@ -481,7 +481,7 @@ def main(arguments=None):
         for case in ("scale", "peers")
         if case in args.case
     }
-    if args.only and args.case not in (["laptop"], ["model"], ["memory"], ["text"]):
+    if args.only and args.case not in (["laptop"], ["model"], ["memory"], ["text"], ["disk"]):
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
@@ -525,6 +525,21 @@ def main(arguments=None):
                     options="", machine=machine("none"), limit=args.limit
                 )
                 table.write(args.markdown, "memory", preface, [*row], memory.entries(), [row])
+        return
+    if args.case == ["disk"]:
+        from jobs.benchmarks import disk, table
+
+        folder = args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora")
+        markdown = args.markdown or (
+            Path(_folder).parent / "notebooks" / "benchmarks.md" if share == 1 else None
+        )
+        flag = "" if share == 1 else f" --share {share}"
+        for row in disk.run(folder, share, args.only):
+            show(row)
+            if markdown:
+                preface = disk.PREFACE.format(options=flag, machine=machine("none"))
+                order = [*disk.METHODS, "mim beside"]
+                table.write(markdown, "disk", preface, disk.COLUMNS, order, [row])
         return
     if args.case == ["media"]:
         from jobs.benchmarks import media

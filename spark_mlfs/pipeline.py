@@ -36,7 +36,8 @@ from .blocks.dataset import Dataset, InMemoryDataset
 from .blocks.grades import Grades
 from .blocks.profile import Profile
 from .engine.base import Cost, Engine, one_thread
-from .engine.local import LocalEngine, SizingEngine
+from .engine.disk import engine_of
+from .engine.local import SizingEngine
 from .errors import (
     ON_THE_DRIVER,
     BudgetError,
@@ -372,11 +373,12 @@ def _compute(
     budgets: Budgets,
 ) -> tuple[Any, Cost, bool]:
     if isinstance(packed, InMemoryDataset):
-        with one_thread():
-            local = LocalEngine(packed.profile, packed.blocks, budgets, packed.cores)
-            local.progress = progress
-            local.kept_bytes = FEATURE_BYTES * packed.profile.d
-            return *work(local), False
+        try:
+            return _compute_here(packed, work, progress, budgets)
+        except WorkerBudgetError:
+            if not packed.to_disk():
+                raise
+        return _compute_here(packed, work, progress, budgets)
     own_engine = packed.engine(budgets)  # states bring one
     if own_engine is not None:
         with one_thread():
@@ -408,6 +410,18 @@ def _compute(
         engine.progress = progress
         engine.cost.jobs += tried_jobs
         return *work(engine), True
+
+
+def _compute_here(
+    packed: InMemoryDataset,
+    work: Callable[[Any], tuple[Any, Cost]],
+    progress: Progress | None,
+    budgets: Budgets,
+) -> tuple[Any, Cost, bool]:
+    with one_thread(), engine_of(packed, budgets) as engine:
+        engine.progress = progress
+        engine.kept_bytes = FEATURE_BYTES * packed.profile.d
+        return *work(engine), False
 
 
 def _fits_one_task(packed: Dataset, work: Any, budgets: Budgets) -> bool:

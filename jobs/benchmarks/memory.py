@@ -2,7 +2,7 @@
 
 `python jobs/benchmark.py --case memory [--only mim mlknn dense/jmi ...] [--limit 300]` runs
 ``select --engine local --memory-bytes PROMISE`` with every method, and every classifier behind a
-selection, and ``score`` by each classifier of `TRAINED` rows, over data of six shapes, each a
+selection, and ``score`` by each classifier of `TRAINED` rows, over data of eight shapes, each a
 process of its own. A cell is what the process took above
 the same command with ten rows, in MB; it may be `SLACK_MB` above the promise, or the run be refused
 in one line that names the setting."""
@@ -175,6 +175,8 @@ SHAPES = {
     "labels": Shape("10,000 × 20, 2,000 labels, 5 a row", 64, 10_000, _labels),
     "text": Shape("3,000 texts of 200 words, 10 labels", 64, 3000, _text),
     "media": Shape("300 pictures", 64, 300, _media),
+    "dense on disk": Shape("600,000 × 100, 10 labels", 64, 600_000, _dense),
+    "sparse on disk": Shape("300,000 × 20,000, 40 a row, 10 labels", 64, 300_000, _sparse),
 }
 
 

@@ -10,6 +10,7 @@ one in which 0 stands in more than half of the rows, and one of two values, has 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
+from ..kernels.hashing import mix
 from ..lazy import cached_property
 from .block import Block, LabelledRows, decoded, joined
 from .codec import Buffer, State, decode, encode
@@ -258,6 +260,18 @@ class CodedBlock(LabelledRows):
         slots = indices[stored] - first
         codes[rows] = slots + (slots >= coding.zero[index])
         return codes
+
+    def buckets(
+        self,
+        coding: Coding,
+        selected: Sequence[int],
+        count: int,
+    ) -> ndarray:
+        """Return (n,) one of `count` buckets of each row, that of its joint cell of features."""
+        cell = np.zeros(self.n, np.uint64)
+        for feature in selected:
+            cell = mix(cell.view(np.int64)) + self.feature(coding, feature)
+        return (mix(cell.view(np.int64)) % np.uint64(count)).astype(np.int64)
 
 
 def _ones(indices: ndarray, indptr: ndarray, shape: tuple[int, int]) -> sp.csr_matrix:

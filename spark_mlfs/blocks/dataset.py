@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 from ..errors import DataError, ParameterError, option
 from ..frames.names import NumberedNames, first_repeated
+from ..frames.scratch import Scratch
 from ..kernels.categories import Categories
 from ..kernels.missing import IS_MISSING
 from .block import Block, join
 from .grades import MOST as MOST_GRADED
+from .held import HeldBlocks, stored
 from .profile import Profile
 
 Own = TypeVar("Own", bound="Releasable")
@@ -61,7 +63,7 @@ class Dataset(Releasable):
 
 @dataclass(kw_only=True)
 class InMemoryDataset(Dataset):
-    """All rows in this process, as one block or several.
+    """All rows in this process, as one block or several, in its memory or on disk (`blocks.held`).
 
     `block` joins them where they must be one."""
 
@@ -71,10 +73,28 @@ class InMemoryDataset(Dataset):
     memory: int | None = None
     # the replacements of missing values, as `missing.fill_values` takes them
     fitted: dict[str, Any] = field(default_factory=dict)
+    scratch: Scratch | None = None  # where rows may go that exceed the memory
 
     @property
     def block(self) -> Block:
         return join(self.blocks)
+
+    @property
+    def stored(self) -> Sequence[Block]:
+        """Return the blocks from where they are."""
+        return stored(self.blocks)
+
+    def to_disk(self) -> bool:
+        """Move the rows from memory to a file, where there may be one; return whether that was."""
+        blocks = self.blocks
+        if self.scratch is None or not isinstance(blocks, HeldBlocks) or blocks.disk is not None:
+            return False
+        blocks.to_disk(self.scratch)
+        return True
+
+    def release(self) -> None:
+        if isinstance(self.blocks, HeldBlocks):
+            self.blocks.release()
 
     def row_name(self, row: list[int]) -> str:
         return str(row[0])

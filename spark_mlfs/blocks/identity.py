@@ -10,6 +10,7 @@ the cluster's way."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -177,12 +178,58 @@ def with_unique_ids(block: Block, named: bool) -> Block:
     if times is None:
         return block
     if named:
-        rows = np.flatnonzero(np.isin(block.ids, block.ids[times > 0]))
-        rows = rows[np.argsort(block.ids[rows], kind="stable")]
-        ids = block.ids[rows]
-        contents = content_hashes(block.take(rows))
-        same_id = ids[1:] == ids[:-1]
-        differ = np.flatnonzero(same_id & (contents[1:] != contents[:-1]))
-        if len(differ):
-            raise DataError(SHARED.format(ids[differ[0]]))
+        _refuse_different(*_contents(block, np.unique(block.ids[times > 0])))
     return replace(block, ids=occurrence_ids(block.ids, times))
+
+
+def _contents(block: Block, shared: ndarray) -> tuple[ndarray, ndarray]:
+    """Return ids and content hashes of the rows whose id is one of these."""
+    rows = np.flatnonzero(np.isin(block.ids, shared))
+    return block.ids[rows], content_hashes(block.take(rows))
+
+
+def _refuse_different(ids: ndarray, contents: ndarray) -> None:
+    """Raise `DataError` where one id has several contents."""
+    order = np.argsort(ids, kind="stable")
+    ids = ids[order]
+    contents = contents[order]
+    same_id = ids[1:] == ids[:-1]
+    differ = np.flatnonzero(same_id & (contents[1:] != contents[:-1]))
+    if len(differ):
+        raise DataError(SHARED.format(ids[differ[0]]))
+
+
+def occurrences_in_blocks(
+    blocks: Sequence[Block], named: bool, rows_at_once: int
+) -> list[ndarray] | None:
+    """Return how many earlier rows of all blocks have the id of each row, block by block.
+
+    None where no id repeats. So many rows' ids are looked at at once, about. Errors as of
+    `with_unique_ids`."""
+    times = [np.zeros(block.n, np.int32) for block in blocks]
+    buckets = -(-sum(map(len, times)) // rows_at_once)
+    repeats = False
+    for bucket in range(buckets):
+        places = []
+        ids = []
+        for block in blocks:
+            members = mix(block.ids, OCCURRENCE) % np.uint64(buckets) == bucket
+            places.append(np.flatnonzero(members))
+            ids.append(block.ids[places[-1]])
+        in_bucket = occurrences(np.concatenate(ids))
+        if in_bucket is None:
+            continue
+        repeats = True
+        edges = np.cumsum([len(rows) for rows in places])[:-1]
+        for of_block, rows, part in zip(times, places, np.split(in_bucket, edges), strict=True):
+            of_block[rows] = part
+    if not repeats:
+        return None
+    if named:
+        pairs = zip(blocks, times, strict=True)
+        later = [block.ids[of_block > 0] for block, of_block in pairs]
+        shared = np.unique(np.concatenate(later))
+        parts = [_contents(block, shared) for block in blocks]
+        ids, contents = zip(*parts, strict=True)
+        _refuse_different(np.concatenate(ids), np.concatenate(contents))
+    return times

@@ -24,16 +24,18 @@ from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, Kind, LocalFrame, kinds_of, num_cores
 from ..frames.names import closest, picked
 from ..frames.schema import are_terms, attribute_names, categories_of, fill_of, packed_from
+from ..frames.scratch import Scratch
 from ..frames.sessions import BATCH_BYTES, small_batches
 from ..frames.stages import LastStage, mapped, staged_rows
 from ..frames.unchanged import files_read
 from ..lazy import Column, DataFrame, F, Row
 from .arrays import ids_of
-from .block import Block, WrongRow, concatenate, join
+from .block import Block, WrongRow, concatenate
 from .codec import Buffer, binary_array, encoded_cells
 from .dataset import Dataset, InMemoryDataset, check_and_name, note_categories
 from .grades import Grades
 from .groups import MOST_PLACED, Placed
+from .held import Packing
 from .identity import profiled
 from .labels import LabelSource, label_source, read_features, read_labels
 from .profile import Profile
@@ -285,13 +287,15 @@ def pack(  # noqa: PLR0913
     groups: str | None = None,
     partial_rows: bool = False,
     counted: bool = False,
+    scratch: Scratch | None = None,
 ) -> Packed:
     """Pack and profile `frame` in one job, or in this process where its rows are here.
 
     One more job for tags whose column does not name them, and for undecided ``array<int>``.
     `weight` names the column of weights (`blocks.weights`), `groups` that of groups of rows, which
     takes a job more (`blocks.groups`); `grades`: see `blocks.grades`;
-    `partial_rows`: see `check_and_name`; `counted`: see `note_categories`.
+    `partial_rows`: see `check_and_name`; `counted`: see `note_categories`; `scratch`: where rows of
+    this process go that exceed its memory.
     Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its
     id, or "row 17 of part 3")."""
     columns = (features, labels, row_id, weight, groups)
@@ -310,7 +314,9 @@ def pack(  # noqa: PLR0913
         weight is not None,
         None if groups is None else _placed(frame, groups),
     )
-    work = _pack_here if isinstance(frame, LocalFrame) else _pack_there
+    work: Any = _pack_there
+    if isinstance(frame, LocalFrame):
+        work = partial(_pack_here, scratch=scratch)
     with files_read(original).unchanged():
         packed: Any = work(frame, packer, columns, label_kind)
     profile = packed.profile
@@ -440,24 +446,28 @@ def _pack_here(
     packer: Pack,
     named: Columns,
     label_kind: str | None,
+    scratch: Scratch | None = None,
 ) -> InMemoryDataset:
     """Return the rows of a frame of this process as blocks."""
-    blocks: list[Block] = []
-    waiting: list[Block] = []
     profile = Profile()
     columns = _by_cell(named)
-    work = partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)
     frame = frame.select(*columns.values())
-    for blocks_of_part, part in frame.map_parts(work):
-        for block in blocks_of_part:
-            waiting.append(block)
-            if sum(b.nbytes for b in waiting) >= JOINED_BYTES:
-                blocks.append(join(waiting))
-                waiting = []
-        profile = profile.merge(part)
-    blocks += [join(waiting)] if waiting else []
+    packing = Packing(scratch, len(frame.parts), JOINED_BYTES)
+    work = partial(
+        _blocks_here,
+        packer=packer,
+        columns=columns,
+        label_kind=label_kind,
+        packing=packing,
+    )
+    for part, profile_of_part in frame.map_parts(work):
+        packing.end_part(part)
+        profile = profile.merge(profile_of_part)
     profile.partitions = 1
-    return InMemoryDataset(profile, blocks=blocks or [Block.empty(0)], cores=num_cores())
+    blocks = packing.end()
+    if blocks.disk is None and not blocks:
+        blocks.append(Block.empty(0))
+    return InMemoryDataset(profile, blocks=blocks, cores=num_cores(), scratch=scratch)
 
 
 def _packed_batches(
@@ -475,14 +485,16 @@ def _blocks_here(
     packer: Pack,
     columns: Mapping[str, str],
     label_kind: str | None,
+    packing: Packing,
 ) -> tuple[list[Block], Profile]:
     """Return the rows of a part and their profile, as `Pack` makes them of a partition."""
     total = Profile()
-    blocks: list[Block] = []
+    part = packing.new_part()
     cells = (_cells(batch, packer, columns, label_kind) for batch in batches)
     for block, total in packer.read(cells):  # noqa: B007
-        blocks += [block] if block.n else []
-    return blocks, total
+        if block.n:
+            packing.add(block, part)
+    return part, total
 
 
 def _cells(

@@ -19,6 +19,7 @@ from ..errors import ParameterError, setting
 from ..formats import READERS, accept_options, format_of, no_format, tabular, with_text
 from ..frames.frame import ENGINE, MEMORY
 from ..frames.schema import CATEGORIES
+from ..frames.scratch import SCRATCH_DOC
 from ..methods import DEFAULT_METHOD, METHODS, TEXT_METHOD
 from ..params import Bytes, Choice, Integer, Optional, Parameter
 from ..pipeline import Request
@@ -195,6 +196,7 @@ class RunSettings(Section):
         None, Optional(Integer(1)), "cores that --dry-run reckons with; those of this machine"
     )
     memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
+    scratch: str | None = Field(None, description=SCRATCH_DOC)
     driver_bytes: int = Field(
         Budgets.driver, Bytes(1 << 20), "largest statistic the driver takes, in bytes"
     )

@@ -19,6 +19,7 @@ from ..engine.base import DIRECT_BYTES
 from ..engine.local import SizingEngine
 from ..errors import beyond
 from ..frames.frame import LocalSession, NeedsSpark, num_cores
+from ..frames.scratch import Scratch
 from ..markup import size
 from ..methods.base import Method
 from ..pipeline import MANY_PAIRS, Request, Solve
@@ -218,7 +219,7 @@ def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
         count = config.request().for_features(sample.feature_names).count
         memory = spark.memory if isinstance(spark, LocalSession) else None
         if memory is not None:
-            check_foreseen(sample, rows, config, memory)
+            check_foreseen(sample, rows, config, spark.scratch)
         facts = forecast(
             sample.profile,
             rows,
@@ -239,21 +240,28 @@ def check_beforehand(spark: Any, frame: Any, config: RunConfig) -> None:
     if 16 * frame.bytes > spark.memory:
         sample = packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True)
         rows = sample.profile.n * frame.bytes // max(1, sample.profile.size)
-        check_foreseen(sample, rows, config, spark.memory)
+        check_foreseen(sample, rows, config, spark.scratch)
 
 
 def check_foreseen(
     sample: Any,
     rows: int,
     config: RunConfig,
-    memory: int,
+    scratch: Scratch,
 ) -> None:
-    """Raise `NeedsSpark` where so many rows like those of a sample exceed the memory.
+    """Raise `NeedsSpark` where so many rows like those of a sample exceed memory and disk.
 
     What is counted of them is included. Not where this process was chosen: what a sample foresees
     is no bound."""
+    memory = scratch.memory
     sizing, _, known = _sizing(scaled(sample.profile, rows), config, sample.label_names, memory)
     if config.run.engine == "auto" and not sizing.fits(known):
+        sizing.on_disk = True
+        if sizing.fits(known):
+            lack = scratch.lack_of(sizing.profile.size)
+            if lack is not None:
+                raise NeedsSpark(lack)
+            return
         needed = sizing.bytes_in_one_process(known, [sizing.bytes_at_once(s) for s in known])
         raise NeedsSpark(
             "rows and statistics take about "

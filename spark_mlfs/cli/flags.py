@@ -236,6 +236,11 @@ class Flags:
             "rows and statistics this process holds, such as 2GB, 500M or 2e9 (default: three "
             "quarters of the machine)",
         )
+        self.value(
+            "--scratch",
+            "DIR",
+            "folder for rows that exceed that, on a disk (default: the temporary folder)",
+        )
         if budgets:
             self.value(
                 "--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)"

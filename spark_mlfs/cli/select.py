@@ -356,7 +356,7 @@ def _read(
         corpus = corpus_of(frame)
         if corpus is not None:
             frame = corpus.ranked(all(r.implementation.takes_codes(r.parameters) for r in requests))
-    check_memory(frame, spark)
+    check_memory(frame, spark, on_disk=True)
     names = attribute_names(frame, FEATURES)
     if names is not None:  # too many features are refused before the rows are read
         requests[0].for_features(names)
@@ -423,7 +423,7 @@ def _fit_pipeline(
             *arguments,
             work.format,
             work.options,
-            spark.memory,
+            spark.scratch,
             work.stages.report,
         )
     from ..scoring.stages import fit_pipeline

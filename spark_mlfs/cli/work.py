@@ -188,7 +188,7 @@ class Work:
             )
         if engine != "spark" and reason is None:
             try:
-                return run(self, *arguments, LocalSession(memory))
+                return run(self, *arguments, LocalSession(memory, chosen.scratch))
             except (NeedsSpark, WorkerBudgetError) as error:
                 if engine == "local":
                     raise
@@ -330,6 +330,7 @@ def packed(
         weight=weight,
         groups=GROUP if GROUP in frame.columns else None,
         grades=grades,
+        scratch=spark.scratch if isinstance(spark, LocalSession) else None,
         **options,
     )
     if isinstance(rows, InMemoryDataset):

@@ -61,6 +61,7 @@ DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the 
 # together
 COUNT_COPIES = 5
 ROW_COPIES = 2  # as blocks, and in the order of their ids
+READ_SHARE = 4  # of a process's bytes: rows on disk that are looked at and coded at once
 # what a piece of a state takes that is finished apart, at most: a share of a worker's bytes, bytes
 SHARDED_SHARES = 32
 SHARD_BYTES = 16 << 20
@@ -192,6 +193,7 @@ class Engine(Releasable):
     look_ahead = 1  # how many link vectors a greedy method should ask for at once
     shift: ndarray | None = None  # (d,) exponents of what features are multiplied by
     in_one_process = False  # whether all rows are in this process
+    on_disk = False  # in a file of its, of which some are looked at after the others
     reads_rows = True  # else it has their sums
 
     def __init__(self, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
@@ -434,10 +436,17 @@ class Engine(Releasable):
         codes = self._bytes_of_codes(statistics, keeps_codes=True)
         return self._bytes_beside_codes(sizes) + codes <= self.budgets.worker
 
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of the rows in one process; of those on disk what is read and coded at once."""
+        return self.budgets.worker // READ_SHARE if self.on_disk else 2 * self.profile.size
+
     def _bytes_beside_codes(self, sizes: list[int]) -> int:
-        return 2 * self.profile.size + self.kept_bytes + sum(sizes) + max(sizes, default=0)
+        return self.row_bytes + self.kept_bytes + sum(sizes) + max(sizes, default=0)
 
     def _bytes_of_codes(self, statistics: list[Statistic], keeps_codes: bool) -> int:
+        if self.on_disk:
+            return 0
         sizes = [0]
         for statistic in statistics:
             coding = getattr(statistic, "coding", None)
@@ -457,7 +466,7 @@ class Engine(Releasable):
 
         In one process at most."""
         size = statistic.state_bytes(self.profile)
-        copies = 2 * self.profile.size + self.kept_bytes + COUNT_COPIES * size
+        copies = self.row_bytes + self.kept_bytes + COUNT_COPIES * size
         return max(self.bytes_in_one_process([statistic], [size]), copies)
 
     # ---- what methods ask for besides statistics ----

@@ -15,6 +15,7 @@ from ..blocks.block import Block, in_order_of_ids, join
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded, in_runs
 from ..blocks.folds import Split
+from ..blocks.held import mapped
 from ..blocks.identity import of_varying_labels, with_unique_ids
 from ..blocks.profile import Profile, profile_block
 from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, must_fit
@@ -55,6 +56,12 @@ class SizingEngine(Engine):
 
     in_one_process = True
 
+    def __init__(
+        self, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS, on_disk: bool = False
+    ) -> None:
+        super().__init__(profile, budgets)
+        self.on_disk = on_disk
+
     def quantiles(self, shares: ndarray) -> ndarray:
         low = self.profile.low[self.profile.varying][:, None]
         high = self.profile.high[self.profile.varying][:, None]
@@ -78,7 +85,7 @@ class LocalEngine(Engine):
     def __init__(
         self,
         profile: Profile,
-        blocks: list[Block],
+        blocks: Sequence[Block],
         budgets: Budgets = DEFAULT_BUDGETS,
         cores: int = 1,
     ) -> None:
@@ -91,23 +98,26 @@ class LocalEngine(Engine):
 
     def rescale_extremes(self) -> bool:
         if super().rescale_extremes() and self.shift is not None:
-            self._blocks = [block.times(self.shift) for block in self._blocks]
-            self._parts = []
-            self._identified = []
+            self.map_blocks(partial(Block.times, shift=self.shift))
         return self.shift is not None
 
     def _relabel(self, varying: Profile) -> None:
         varying.without_grades_of_one()
-        self._blocks = [of_varying_labels(block, self.profile, varying) for block in self._blocks]
+        self.map_blocks(partial(of_varying_labels, profile=self.profile, varying=varying))
+        self._coded.clear()
+
+    def map_blocks(self, work: Callable[[Block], Block]) -> None:
+        """Go on with what `work` makes of each block."""
+        self._blocks = mapped(self._blocks, work)
         self._parts = []
         self._identified = []
-        self._coded.clear()
 
     @property
     def rows(self) -> Block:
         """All rows as one block; several are joined at first, and are one from then on."""
         if len(self._blocks) > 1:
             self._parts = []
+        assert isinstance(self._blocks, list)
         return join(self._blocks)
 
     def _map(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
@@ -128,7 +138,7 @@ class LocalEngine(Engine):
             self._identified = [with_unique_ids(self.rows, self.profile.named_ids)]
         return self._identified[0]
 
-    def _read(self, statistic: Statistic) -> list[Block] | list[CodedBlock]:
+    def _read(self, statistic: Statistic) -> Sequence[Any]:
         """Return the rows as a statistic reads them.
 
         On several cores in parts that share the work out."""

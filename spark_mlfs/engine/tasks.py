@@ -32,7 +32,6 @@ from ..blocks.profile import Profile
 from ..blocks.renumber import with_row_value
 from ..errors import DataError, WorkerBudgetError, worker_errors
 from ..frames.frame import Batches
-from ..kernels.hashing import mix
 from ..kernels.matrix import dense
 from ..statistics.base import (
     DEFAULT_BUDGETS,
@@ -272,10 +271,7 @@ def spread_cells(
     """Cut coded blocks by the hash of their rows' joint cell of some features."""
     for data in encoded_cells(batches):
         block = CodedBlock.decode(data)
-        cell = np.zeros(block.n, np.uint64)
-        for feature in selected:
-            cell = mix(cell.view(np.int64)) + block.feature(coding, feature)
-        bucket = (mix(cell.view(np.int64)) % np.uint64(buckets)).astype(np.int64)
+        bucket = block.buckets(coding, selected, buckets)
         for number in np.unique(bucket):
             rows = block.take(np.flatnonzero(bucket == number))
             yield _block_row(rows.encode(), int(number))

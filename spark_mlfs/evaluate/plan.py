@@ -29,6 +29,7 @@ from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..formats import READERS, accept_options, format_of, no_format, with_text
 from ..frames.frame import ENGINE, MEMORY
+from ..frames.scratch import SCRATCH_DOC
 from ..methods import METHODS
 from ..params import Bytes, Integer, Number, by_name
 from ..pipeline import Request
@@ -111,6 +112,7 @@ class Run(Section):
     overwrite: bool = False
     engine: str = Field(ENGINE.default, ENGINE.constraint, ENGINE.doc)
     memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
+    scratch: str | None = Field(None, description=SCRATCH_DOC)
     parallelism: int | None = Field(
         None, Integer(1), "trials at a time; as many as this machine has cores, at most 8"
     )

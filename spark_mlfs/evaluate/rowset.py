@@ -15,7 +15,7 @@ from ..blocks.folds import Split
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
 from ..engine.base import Engine
-from ..engine.local import LocalEngine
+from ..engine.disk import engine_of
 from ..kernels.gram import GramStatistics, total
 from ..kernels.hashing import GROUPS
 from ..pipeline import Request
@@ -59,7 +59,7 @@ class RowSet(Releasable):
 
     def _engine(self, packed: Dataset) -> Engine:
         if isinstance(packed, InMemoryDataset):
-            return LocalEngine(packed.profile, packed.blocks, self.budgets, packed.cores)
+            return engine_of(packed, self.budgets)
         from ..engine.spark import SparkEngine
 
         assert isinstance(packed, Packed)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import SparkMlfsError
 from ..params import Bytes, Choice, Optional, Parameter
+from .scratch import Scratch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,12 +120,15 @@ def kind_of(data_type: Any) -> Kind:
 class LocalSession:
     """This process where Spark's session would be.
 
-    `memory` bytes are for rows and statistics together."""
+    `memory` bytes are for rows and statistics together; rows that exceed them go to the folder
+    `scratch` where that helps."""
 
     version = None
 
-    def __init__(self, memory: int | None = None) -> None:
+    def __init__(self, memory: int | None = None, scratch: str | None = None) -> None:
         self.memory = default_memory() if memory is None else memory
+        self.scratch = Scratch(self.memory, scratch)
+        self.scratch.check()
 
 
 def default_memory() -> int:

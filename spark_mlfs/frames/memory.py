@@ -15,12 +15,19 @@ HELD = 2  # times the rows, while they are joined
 FEATURE_BYTES = 210
 
 
-def check_memory(frame: Any, session: Any) -> None:
-    """Raise `NeedsSpark` where a frame of this process is larger than its memory."""
+def check_memory(frame: Any, session: Any, on_disk: bool = False) -> None:
+    """Raise `NeedsSpark` where a frame of this process is larger than its memory.
+
+    Rows that may go `on_disk` where they are too large: than that."""
     if not (isinstance(frame, LocalFrame) and isinstance(session, LocalSession)):
         return
     width = len(attribute_names(frame, FEATURES) or ()) if FEATURES in frame.kinds else 0
     needed = HELD * frame.bytes + FEATURE_BYTES * width
+    if on_disk and needed > session.memory:
+        lack = session.scratch.lack_of(frame.bytes)
+        if lack is not None:
+            raise NeedsSpark(lack)
+        needed = FEATURE_BYTES * width
     if needed > session.memory:
         most = f"{setting('memory_bytes')} = {size(session.memory)}"
         subject = "the rows"

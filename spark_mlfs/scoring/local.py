@@ -64,6 +64,7 @@ from ..errors import ONE_WORKER, DataError, WorkerBudgetError, must_fit
 from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, num_cores
 from ..frames.paths import machine_path
 from ..frames.schema import CATEGORIES, ID, LABELS, attribute_names
+from ..frames.scratch import Scratch
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
 from ..pipeline import Progress, compute
@@ -497,10 +498,10 @@ def fit_here(  # noqa: PLR0913
     source: Any,
     format: str,
     options: Mapping[str, Any],
-    memory: int,
+    scratch: Scratch,
     progress: Progress | None = None,
 ) -> LocalPipeline:
-    """Fit a classifier as `stages.fit_pipeline` fits it, in at most `memory` bytes."""
+    """Fit a classifier as `stages.fit_pipeline` fits it, in the memory that `scratch` says."""
     selection = copy.copy(selection)
     corpus = corpus_of(frame)
     vectors = None
@@ -510,11 +511,12 @@ def fit_here(  # noqa: PLR0913
     started = time.perf_counter()
     slices = slices_of(parameters, {}, SELECTED)
     reduced: Any = selection.reduced(frame, [ID, SELECTED, LABELS])
-    rows: Any = pack(reduced, SELECTED, LABELS, ID)
+    rows: Any = pack(reduced, SELECTED, LABELS, ID, scratch=scratch)
     assert isinstance(rows, InMemoryDataset)
-    rows.memory = memory
+    rows.memory = scratch.memory
     fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
-    state, cost, _ = compute(rows, fit, progress, Budgets(driver=memory))
+    with rows:
+        state, cost, _ = compute(rows, fit, progress, Budgets(driver=scratch.memory))
     warn_of_early_stop(fit, state, stacklevel=1)
     seconds = time.perf_counter() - started
     facts = facts_of_learned(

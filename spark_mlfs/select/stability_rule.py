@@ -41,7 +41,7 @@ def selection_frequencies(
     profile = engine.profile
     count = min(count or most_chosen(threshold, engine.num_features), engine.num_features)
     problem = method.gram_problem(profile, p)
-    if problem is None and not engine.in_one_process:
+    if problem is None and (engine.on_disk or not engine.in_one_process):
         raise ParameterError(
             f"stability of {method.name} needs 100 runs on half of the rows, which are only done "
             "where the data run in one task; take a sample of the rows, or a method that finishes "

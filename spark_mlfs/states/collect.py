@@ -22,7 +22,7 @@ from ..blocks.grades import Grades
 from ..blocks.profile import Profile
 from ..blocks.tables import as_table
 from ..engine.base import Engine, one_thread
-from ..engine.local import LocalEngine
+from ..engine.disk import engine_of
 from ..errors import ParameterError, setting, spelled_by
 from ..kernels.missing import KEEP
 from ..methods.regression import MANY_LABELS
@@ -468,7 +468,9 @@ def _engine_of(
     if isinstance(rows, InMemoryDataset):
         if rows.memory is not None:
             budgets = Budgets(driver=rows.memory, worker=rows.memory, worker_setting="memory_bytes")
-        yield LocalEngine(profile, [layout(block) for block in rows.blocks], budgets, rows.cores)
+        with engine_of(replace(rows, profile=profile), budgets) as engine:
+            engine.map_blocks(layout)
+            yield engine
         return
     from ..blocks.pack import Packed, persist
     from ..engine.spark import SparkEngine

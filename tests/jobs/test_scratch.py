@@ -1,0 +1,71 @@
+"""Commands over rows that exceed their memory: the same ranking, bounded memory, nothing left."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def written(folder, rows, features=40):
+    """The flags of rows of normal numbers in a file of several row groups."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(rows, features))
+    columns = {f"f{j}": x[:, j] for j in range(features)}
+    columns["tags"] = pa.array([[f"t{int(a > 0)}", f"u{int(b > 1)}"] for a, b in x[:, :2]])
+    path = folder / f"{rows}.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=5000)
+    return ["--data", path, "--format", "parquet", "--features", "f*", "--labels-col", "tags"]
+
+
+@pytest.mark.parametrize("method", ["mim", "jmi", "ridge"])
+def test_the_ranking_is_that_of_rows_in_memory(run, tmp_path, method):
+    flags = ["select", *written(tmp_path, 12_000), "--method", method, "--num-top-features", 5]
+    flags += ["--engine", "local"]
+    for place, bound in (("memory", []), ("disk", ["--memory-bytes", "2M"])):
+        code, out, err = run(*flags, *bound, "--output", tmp_path / place)
+        assert code == 0 and "in this process" in out, err
+    here, there = (tmp_path / place / "ranking.csv" for place in ("memory", "disk"))
+    assert here.read_bytes() == there.read_bytes()
+    labels = [(tmp_path / place / "labels.csv").read_bytes() for place in ("memory", "disk")]
+    assert labels[0] == labels[1]
+
+
+def test_a_folder_without_room_or_none(run, tmp_path, monkeypatch):
+    flags = ["select", *written(tmp_path, 12_000), "--memory-bytes", "2M", "--engine", "local"]
+    flags += ["--method", "mim", "--output", tmp_path / "out"]
+    code, _, err = run(*flags, "--scratch", tmp_path / "absent")
+    assert code == 2 and err.count("\n") == 1
+    assert "--scratch" in err and "is no folder: make it, or name another" in err
+    from spark_mlfs.frames import scratch
+
+    usage = scratch.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(scratch.shutil, "disk_usage", lambda place: usage._replace(free=10_000))
+    code, _, err = run(*flags, "--scratch", tmp_path)
+    assert code == 2 and err.count("\n") == 1
+    assert f"on disk, and {tmp_path} has 9.8 KB left: name a folder with more (--scratch)" in err
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_leaves_nothing(tmp_path):
+    flags = [*map(str, written(tmp_path, 60_000))]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    words = ["select", *flags, "--method", "jmi", "--memory-bytes", "2M", "--engine", "local"]
+    words += ["--scratch", str(scratch), "--output", str(tmp_path / "out"), "--quiet"]
+    random.seed(3)
+    for number in range(3):
+        process = subprocess.Popen([sys.executable, "-m", "spark_mlfs.cli", *words], cwd=REPOSITORY)
+        time.sleep(1 + number / 2 + random.random() / 2)
+        process.kill()
+        process.wait()
+        assert [*scratch.iterdir()] == []
