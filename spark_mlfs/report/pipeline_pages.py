@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ RATES = ("precision", "recall", "F1")
 LEADING = ("microF1", "macroF1", "averagePrecision")  # the numbers that a check shows large
 FEWEST_ROWS = 5  # of a label that is measured in sight
 SAME_F1 = 5e-3  # what F1 may differ by for a threshold of fewer digits
-MOST_DIGITS, MOST_DIGITS_OF_LABEL = 6, 3  # of a threshold
+MOST_DIGITS, MOST_DIGITS_OF_LABEL = 6, 2  # of a threshold
 BARS = 20  # of the histogram of scores
 MOST_TAGS = 200
 MOST_VALUES, MOST_LETTERS = 8, 120  # of a cell
@@ -87,12 +88,21 @@ def _best(curves: ndarray, most_digits: int = MOST_DIGITS) -> tuple[str, float, 
     Nearly largest: the threshold is a text of as few digits as that allows, at least two."""
     thresholds, _, _, f1 = curves
     best = int(f1.argmax())
-    for digits in range(2, most_digits + 1):
-        threshold = f"{float(f'{thresholds[best]:.{digits}g}'):.16g}"
+    for threshold in _rounded(float(thresholds[best]), most_digits):
         place = min(int(np.searchsorted(thresholds, float(threshold))), len(f1) - 1)
         if f1[place] >= f1[best] - SAME_F1:
             break
-    return threshold, *curves[1:, place].tolist()
+    precision, recall, largest = curves[1:, place].tolist()
+    return threshold, precision, recall, largest
+
+
+def _rounded(value: float, most_digits: int) -> Iterator[str]:
+    """Yield a value with more and more digits, from two on, each time rounded and rounded down."""
+    exponent = math.floor(math.log10(abs(value))) if value else 0
+    for digits in range(2, most_digits + 1):
+        half = 0.5 * 10.0 ** (exponent - digits + 1)
+        for near in (value, value - half):
+            yield f"{float(f'{near:.{digits}g}'):.15g}"
 
 
 def _short_path(path: str) -> str:

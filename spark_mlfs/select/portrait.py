@@ -8,10 +8,10 @@ information, and how much of the labels the first k explain on rows they were no
             k picks of one half of the rows, the sums over the other half, ȳ the first half's mean
 
 over 20 random halvings, each half in turn; of more picks R² of the first 60, 200, 600 and 2000 (or
-all) over one halving, with the penalty 1 or n/10 of its n rows, whichever is better, where a pass
-over so many is cheap. Suggested K: the smallest k whose R² is below the best by no more than a
-standard deviation of that difference over the halves. The picks were made of all rows, so that R²
-flatters them all; what it compares is k with k.
+all) over one halving with the penalty n/10, n its rows, where a pass over so many picks is cheap.
+Suggested K: the smallest k whose R² is below the best by no more than a standard deviation of that
+difference over the halves. The picks were made of all rows, so that R² flatters them all; what it
+compares is k with k.
 Symbols: x_j one of at most 60 picks, in their order, for each label's best any of the kept
 features; y_l ∈ {0, 1} one of the 40 commonest labels; rows with all labels known, of more than
 100,000 about as many, those whose id hashes lowest. Rows alike (or with one id) are in the same
@@ -36,7 +36,7 @@ from ..kernels import exact
 from ..kernels.gram import GramStatistics, total
 from ..kernels.hashing import uniform
 from ..statistics.base import Budgets, FeatureShardedStatistic, Statistic, cuts
-from ..statistics.gram import Gram, exact_statistics
+from ..statistics.gram import DENSE_FROM, Gram, exact_statistics
 from ..statistics.moments import GroupMoments
 from ..statistics.targets import SomeLabels
 
@@ -45,12 +45,13 @@ MOST_LABELS = 40
 BLOCKS = 20  # groups of rows
 HALVINGS = 20
 PENALTY = 1.0
-STRONG_PENALTY = 0.1  # times the rows: what many picks are also judged with
+STRONG_PENALTY = 0.1  # times the rows: what many picks are judged with
 MOST_ROWS = 100_000
 SEED = 0x9047
 MOST_BYTES = 256 << 20  # of the Gram matrices
 SIZES = (200, 600, 2000)  # of more than `MOST_PICKS` so many are judged, and all if they are fewer
-MOST_PRODUCTS = 1e9  # of two values of a row, in the pass over them
+MOST_PRODUCTS = {True: 2e7, False: 2e9}  # of two values of a row in a pass; whether sparse
+FEWEST_ROWS = 2000  # of which they are judged, or all
 MOST_BYTES_OF_TASK = 32 << 20  # of their matrices, where each of many tasks has some
 
 
@@ -247,33 +248,27 @@ def _larger(engine: Engine, picks: Sequence[int], shown: tuple[int, ...]) -> lis
     for size in reversed(_sizes(len(picks))):
         first = np.sort(np.array(picks[:size]))
         grams = PortraitGrams(2, shown=shown, picks=tuple(first.tolist()))
-        values_a_row = float(profile.stored[first].sum()) / max(profile.n, 1)
-        products = min(profile.n, MOST_ROWS) * values_a_row**2
-        fits = grams.state_bytes(profile) <= most_bytes
-        if fits and products <= MOST_PRODUCTS:
+        values_a_row = max(1.0, float(profile.stored[first].sum()) / max(profile.n, 1))
+        most_rows = MOST_PRODUCTS[profile.density < DENSE_FROM] / values_a_row**2
+        grams.rows = int(min(profile.n, MOST_ROWS, most_rows))
+        is_small = grams.state_bytes(profile) <= most_bytes
+        if is_small and grams.rows >= min(profile.n, FEWEST_ROWS):
             return [grams]
     return []
 
 
 def _judged(drawn: Portrait, halves: Sequence[GramStatistics], picks: ndarray) -> Portrait:
-    """Return the portrait with the R² of several numbers of picks, from those of two halves.
-
-    Of each number by the better penalty."""
+    """Return the portrait with the R² of several numbers of picks, from those of two halves."""
     sizes = [MOST_PICKS, *_sizes(len(picks))]
     positions = np.searchsorted(np.sort(picks), picks)
     curves = [
-        [
-            _curve(train.flattened(), test, positions, sizes, penalty)
-            for penalty in (PENALTY, STRONG_PENALTY * train.n)
-        ]
+        _curve(train.flattened(), test, positions, sizes, STRONG_PENALTY * train.n)
         for train, test in (halves, halves[::-1])
         if train.n >= 2 and test.n
     ]
     if not curves:
         return drawn
-    of_penalties = np.array(curves)[:, :, np.array(sizes) - 1]  # (halves, penalties, sizes)
-    better = of_penalties.mean(axis=0).argmax(axis=0)
-    explained = of_penalties[:, better, np.arange(len(sizes))]
+    explained = np.array(curves)[:, np.array(sizes) - 1]
     return replace(
         drawn,
         sizes=tuple(sizes),
