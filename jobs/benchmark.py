@@ -456,7 +456,8 @@ def main(arguments=None):
         "--only",
         nargs="+",
         metavar="ROW",
-        help="scale, peers, laptop, disk: these rows; model: fit, or page alone",
+        help="scale, peers, laptop, disk: these rows; model: fit, page, or these methods, "
+        "classifiers and formats",
     )
     parser.add_argument(
         "--corpora",
@@ -498,6 +499,9 @@ def main(arguments=None):
 
         folder = args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora")
         if args.case == ["model"]:
+            if args.only and not {"fit", "page"} & {*args.only}:
+                model.refit(args.only, args.limit)
+                return
             if not args.only or "fit" in args.only:
                 model.run(folder, args.limit)
             model.page(model.check(folder))

@@ -13,7 +13,7 @@ import json
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -155,18 +155,19 @@ def kind_of(rows: Any) -> str:
     return "sparse" if rows.profile.sparse else "dense"
 
 
-def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, float]]]:
+def methods(
+    large: list[Any], budget: float, only: Collection[str] | None = None
+) -> dict[str, dict[str, dict[str, float]]]:
     from spark_mlfs import METHODS
 
+    names = [name for name in METHODS if name not in LARGE]
+    names = [name for name in [*LARGE, *names] if only is None or name in only]
     sets = [(generated(n, d, q, values), count) for n, d, q, count, values in SMALL]
     for rows, _ in sets:
         rows.cores = 1
     runs: dict[str, list[Run]] = {}
     started = time.perf_counter()
-    for name in [
-        *LARGE,
-        *(name for name in METHODS if name not in LARGE),
-    ]:  # of larger data only these
+    for name in names:  # of larger data only the first
         if time.perf_counter() - started > budget:
             print(f"no time left for {name} and those behind it", flush=True)
             break
@@ -177,7 +178,7 @@ def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, fl
             if run is None and rows.profile.n < 5000:
                 break
     for name in LARGE:
-        for rows in large:
+        for rows in large if name in names else ():
             run = rank_one(rows, name, 50, 8 * LIMIT)
             runs[name] += [run] if run else []
     out = {}
@@ -191,6 +192,62 @@ def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, fl
             ratios = f"{min(off):.2f} to {max(off):.2f}"
             print(f"{name}: {len(measured)} runs, predicted / measured {ratios}", flush=True)
     return out
+
+
+CLASSIFIED = (
+    (1000, 40, 5, 40, None),
+    (4000, 40, 5, 40, None),
+    (2000, 120, 5, 120, None),
+    (2000, 40, 20, 40, None),
+    (5000, 2000, 20, 100, 20),
+    (20_000, 2000, 20, 100, 20),
+    (5000, 2000, 60, 100, 20),
+    (5000, 2000, 20, 400, 20),
+)  # rows, features, labels, kept features, values a row
+
+
+def classifiers(
+    budget: float, only: Collection[str] | None = None
+) -> dict[str, dict[str, dict[str, float]]]:
+    """The seconds of fitting each classifier on the features that a selection keeps."""
+    from spark_mlfs import CLASSIFIERS
+
+    sets = [(generated(n, d, q, values), count) for n, d, q, count, values in CLASSIFIED]
+    out = {}
+    started = time.perf_counter()
+    for name in [name for name in CLASSIFIERS if only is None or name in only]:
+        if time.perf_counter() - started > budget:
+            break
+        fit_one(sets[0][0], name, 5, LIMIT)  # what is imported once
+        runs = [fit_one(rows, name, count, 2 * LIMIT) for rows, count in sets]
+        measured = [run for run in runs if run is not None]
+        if len(measured) > 3:
+            out[name] = fit(measured)
+            print(f"{name}: {len(measured)} runs {json.dumps(out[name])}", flush=True)
+    return out
+
+
+def fit_one(rows: Any, name: str, count: int, limit: float) -> Run | None:
+    """Quantities and CPU seconds of a fit on the fullest features; None where it takes too long."""
+    from spark_mlfs.adapters.classes import Fit
+    from spark_mlfs.blocks.arrays import pack_arrays
+    from spark_mlfs.classify import CLASSIFIERS
+    from spark_mlfs.cli.dry_run import fit_quantities
+    from spark_mlfs.errors import SparkMlfsError
+    from spark_mlfs.params import check
+    from spark_mlfs.pipeline import compute
+
+    fullest = np.sort(np.argsort(rows.profile.stored, kind="stable")[-count:])
+    labels = rows.block.labels(rows.profile.q)
+    kept = pack_arrays(rows.block.x[:, fullest], labels.toarray().astype(np.int8))[0]
+    classifier = CLASSIFIERS.create(name)
+    parameters = check(classifier.parameters, {}, name)
+    try:
+        with limited(limit):
+            seconds, _ = cpu(lambda: compute(kept, Fit(classifier, parameters)))
+    except (TimeoutError, SparkMlfsError):
+        return None
+    return kind_of(kept), fit_quantities(rows.profile, count), seconds
 
 
 def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
@@ -227,8 +284,52 @@ def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
             lines.append(f"{tags} {values}")
         Path(f"{path}.svm").write_text("\n".join(lines) + "\n")
         yield "libsvm", f"{path}.svm", {"num_labels": 3}
+        lines = [line.replace(f" {d}:", " 0:") for line in lines]
+        Path(f"{path}.xc").write_text("\n".join([f"{n} {d} 3", *lines]) + "\n")
+        yield "xc", f"{path}.xc", {}
+        words = rng.zipf(1.4, (n, d)) % 5000
+        texts = [" ".join(f"w{word}" for word in row) for row in words]
+        tagged = [
+            " ".join(f"__label__{j}" for j in np.flatnonzero(labels)) or "__label__none"
+            for labels in y
+        ]
+        Path(f"{path}.ft").write_text("\n".join(map(" ".join, zip(tagged, texts, strict=True))))
+        yield "fasttext", f"{path}.ft", {"min_df": 1}
+        bodies = pd.DataFrame({"body": texts}).assign(**{f"y{j}": y[:, j] for j in range(3)})
+        bodies.to_csv(f"{path}-texts.csv", index=False)
+        options = {"source": "csv", "text": "body", "labels": ["y0", "y1", "y2"], "min_df": 1}
+        yield "text of csv", f"{path}-texts.csv", options
         yield "planted", None, {"num_rows": n, "num_features": d, "num_labels": 5}
         yield "numbers", None, {"num_rows": n // 4}
+
+
+def readings(only: Collection[str] | None = None) -> dict[str, list[Run]]:
+    """Figures of reading small files, by format."""
+    reads: dict[str, list[Run]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for format, path, options in tables(Path(place)):
+            if only is not None and format not in only:
+                continue
+            if format not in reads:
+                packed(format, path, options)  # what is imported once
+            reads.setdefault(format, []).append(packed(format, path, options)[0])
+    return reads
+
+
+def refit(only: Collection[str], budget: float) -> None:
+    """Fit some methods, classifiers and formats by small runs, and keep what is known of others."""
+    known = json.loads(COSTS.read_text())
+    reads = {format: without_start(fit(runs)) for format, runs in readings(only).items()}
+    print(json.dumps(reads), flush=True)
+    known["read"] |= reads
+    known["rank"] |= methods([], budget, only)
+    known["fit"] = known.get("fit", {}) | classifiers(budget, only)
+    _write(known)
+
+
+def _write(costs: dict[str, Any]) -> None:
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(costs[name])}" for name in sorted(costs))
+    COSTS.write_text("{\n" + lines + "\n}\n")
 
 
 def packed(format: str, path: Any, options: dict[str, Any]) -> tuple[Run, Any]:
@@ -238,6 +339,7 @@ def packed(format: str, path: Any, options: dict[str, Any]) -> tuple[Run, Any]:
     from spark_mlfs.frames.frame import LocalSession
     from spark_mlfs.read import load
 
+    format = format.partition(" of ")[0]
     seconds, rows = cpu(
         lambda: pack(load(LocalSession(), path, format, **options), "features", "labels", "id")
     )
@@ -272,13 +374,8 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
     )
     tiny = command(folder / "out", *few, "--option", "num_features=20")
     wide = command(folder / "out", *few, "--option", "num_features=20000")
-    reads: dict[str, list[Run]] = {}
+    reads = readings()
     large: list[Any] = []
-    with tempfile.TemporaryDirectory() as place:
-        for format, path, options in tables(Path(place)):
-            if format not in reads:
-                packed(format, path, options)  # what is imported once
-            reads.setdefault(format, []).append(packed(format, path, options)[0])
     packed(*of_corpus("dense", SHARES["dense"][0], folder))
     for name, shares in (*SHARES.items(), ("texts", (0.002, 0.01, 0.03))):
         for share in shares:
@@ -288,6 +385,7 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
     read = {format: without_start(fit(runs)) for format, runs in reads.items()}
     print(json.dumps(read), flush=True)
     ranks = {**known.get("rank", {}), **methods(large, budget)}
+    fits = {**known.get("fit", {}), **classifiers(budget)}
     del large
     feature = max(0.0, wide["cpu"] - tiny["cpu"]) / 19_980
     of_command = {
@@ -299,20 +397,13 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
         "command": of_command,
         "read": read,
         "rank": ranks,
+        "fit": fits,
     }
     out["spark"] = known.get("spark") or {"session": 5.0, "times": 1.5}
-    COSTS.write_text(
-        "{\n"
-        + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out))
-        + "\n}\n"
-    )
+    _write(out)
     if spark:
         out["spark"] = of_spark(folder)
-        COSTS.write_text(
-            "{\n"
-            + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out))
-            + "\n}\n"
-        )
+        _write(out)
 
 
 def of_spark(folder: Path) -> dict[str, float]:
@@ -429,6 +520,8 @@ def page(
     """Write the page: what such data take, and what ends first."""
     from spark_mlfs.cli.config import configure
     from spark_mlfs.cli.dry_run import fitted, forecast
+    from spark_mlfs.cli.reckoning import Reckoning
+    from spark_mlfs.frames.names import NumberedNames
     from spark_mlfs.markup import size
 
     fitted.cache_clear()
@@ -458,9 +551,10 @@ def page(
             "run": {"output": "/out", "cores": cores},
         }
         try:
-            facts = forecast(
-                profile, n, configure(None, settings), 1000, [f"l{j}" for j in range(q)], None
-            )
+            labels = [f"l{j}" for j in range(q)]
+            names = NumberedNames("w", 0, d)
+            config = configure(None, settings)
+            facts = forecast(Reckoning(profile, n, labels, config, names=names), n)
         except Exception as error:
             rows.append(
                 f"| {method} | {screen or '–'} | – | – | – | – | refused: "

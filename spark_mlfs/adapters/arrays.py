@@ -14,7 +14,8 @@ from .. import pipeline
 from ..blocks.arrays import pack_arrays
 from ..blocks.dataset import Dataset
 from ..blocks.grades import SETTINGS, Grades
-from ..blocks.tables import as_table, in_kind
+from ..blocks.streams import as_table
+from ..blocks.tables import in_kind
 from ..errors import ParameterError, in_python, spelled_by
 from ..frames.frame import MEMORY, default_memory
 from ..kernels.missing import MISSING_OF_SELECTORS
@@ -235,7 +236,7 @@ def _ranked(
     pipeline.check_rows([request], False, False, groups is not None)
     rows, _ = pack_arrays(
         as_table(X),
-        as_table(Y),
+        as_table(Y, "Y"),
         weight,
         grades,
         delimiter,

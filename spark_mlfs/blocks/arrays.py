@@ -5,7 +5,8 @@ and row ids."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from numbers import Integral
 from typing import Any
 
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import DataError
+from ..frames.frame import num_cores
 from ..frames.names import NumberedNames
 from ..kernels import xxhash
 from ..kernels.categories import Categories
@@ -25,6 +27,8 @@ from .grades import Grades
 from .groups import Placed
 from .identity import profiled
 from .label_cells import absent, cells_of
+from .profile import Profile
+from .streams import NumberTable
 from .table_labels import Labelled, labels_of
 from .tables import aligned_rows, features_of, kind_of, narrowest, numbers, wrong_value
 from .weights import fixed, wrong_weight
@@ -60,8 +64,16 @@ def pack_arrays(  # noqa: PLR0913
     ).values()
     missing = MISSING_OF_SELECTORS.accept(missing)
     categories = Categories(missing, codes)
-    x, names = features_of(X, categories)
-    wrong_value(x, names, missing != "error")
+    Y = Y.frame() if isinstance(Y, NumberTable) else Y
+    stream = X if isinstance(X, NumberTable) and X.chunks and missing == "error" else None
+    if stream is None:
+        X = X.frame() if isinstance(X, NumberTable) else X
+        x, names = features_of(X, categories)
+        wrong_value(x, names, missing != "error")
+    else:  # the values stay in their chunks
+        stream.check()
+        x = np.zeros((stream.starts[-1], 0), np.uint8)
+        names = stream.names
     if missing == "drop":
         complete = _complete_rows(x)
         before = x.shape[0]
@@ -70,22 +82,20 @@ def pack_arrays(  # noqa: PLR0913
         weights = _rows_at(weights, complete, before)
         ids = _rows_at(ids, complete, before)
         groups = _rows_at(groups, complete, before)
-    fitted = fill_of_rows(x, "mean" if missing == KEEP else missing)
+    fitted = {} if stream else fill_of_rows(x, "mean" if missing == KEEP else missing)
     if missing != "error":
         x = narrowest(filled(x, fill_values(fitted, x.shape[1])))
-    labels = labels_of(
-        Y,
-        grades,
-        delimiter,
-        classes,
-        key=label_key,
-    )
-    n, d = x.shape
-    if labels.rows != n:
-        raise DataError(
-            f"X has {n} samples, Y has {labels.rows}: inconsistent numbers of samples; give every "
-            "row its labels"
+    labels = Y
+    if not isinstance(Y, Labelled):
+        labels = labels_of(
+            Y,
+            grades,
+            delimiter,
+            classes,
+            key=label_key,
         )
+    n = x.shape[0]
+    _check_samples(n, labels)
     row_ids = np.zeros(n, np.int64) if ids is None else ids_of(ids, n)
     block = Block(x, row_ids, **labels.fields)
     if weights is not None:
@@ -97,7 +107,11 @@ def pack_arrays(  # noqa: PLR0913
     if groups is not None:
         keys = groups_of(groups, n)
         block.groups = Placed.of(*np.unique(keys, return_counts=True))(keys)
-    block, profile = profiled(block.of_some_weight(), len(labels.names), named=ids is not None)
+    blocks = [block] if stream is None else stream.blocks(block)
+    parts = [
+        profiled(part.of_some_weight(), len(labels.names), named=ids is not None) for part in blocks
+    ]
+    profile = reduce(Profile.merge, (facts for _, facts in parts))
     profile.named_ids = ids is not None
     profile.partitions = 1
     profile.terms = isinstance(X, TermMatrix)
@@ -105,10 +119,11 @@ def pack_arrays(  # noqa: PLR0913
         profile.categories = categories.counts
     rows = InMemoryDataset(
         profile,
-        names or NumberedNames("x", 0, d),
+        names or NumberedNames("x", 0, x.shape[1]),
         labels.names,
         names is not None,
-        blocks=[block],
+        blocks=[part for part, _ in parts],
+        cores=1 if stream is None else num_cores(),
         fitted=fitted,
         grouped=groups is not None,
     )
@@ -116,6 +131,46 @@ def pack_arrays(  # noqa: PLR0913
         rows.categories = categories
     check_and_name(rows, "X", "Y", partial_rows)
     return rows, labels
+
+
+def _check_samples(rows: int, labels: Labelled) -> None:
+    if labels.rows != rows:
+        raise DataError(
+            f"X has {rows} samples, Y has {labels.rows}: inconsistent numbers of samples; give "
+            "every row its labels"
+        )
+
+
+def packed_chunks(
+    chunks: Iterable[Any],
+    Y: Any,
+    weights: Any,
+    grades: Grades | None,
+    missing: str,
+) -> Iterator[InMemoryDataset]:
+    """Yield the rows of the chunks of X one after the other, with the labels of all.
+
+    Of each the rows are some of those that are ranked."""
+    Y = Y.frame() if isinstance(Y, NumberTable) else Y
+    labels = labels_of(Y, grades)
+    if weights is not None:
+        weights = weights_of(weights, labels.rows)
+    start = 0
+    for chunk in chunks:
+        end = start + len(chunk)
+        if end <= labels.rows:
+            yield pack_arrays(
+                chunk,
+                labels.part(start, end),
+                None if weights is None else weights[start:end],
+                grades,
+                missing=missing,
+                partial_rows=True,
+            )[0]
+        start = end
+    _check_samples(start, labels)
+    if not start:
+        raise DataError("X has no rows; give at least one")
 
 
 def _complete_rows(x: Matrix) -> ndarray:

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 from numpy import ndarray
 
@@ -32,7 +33,7 @@ def cells_of(Y: Any) -> list[Any] | None:
     if sp.issparse(Y) or (kind and len(Y.columns) != 1):
         return None
     if hasattr(Y, "to_pylist"):
-        return None if hasattr(Y, "columns") else [_without_nulls(cell) for cell in Y.to_pylist()]
+        return None if hasattr(Y, "columns") else [_without_nulls(cell) for cell in _pylist(Y)]
     if kind or (isinstance(Y, ndarray) and Y.ndim == 2 and Y.shape[1] == 1):
         column = Y[:, 0] if isinstance(Y, ndarray) else _first_column(Y, kind)
         cells = cells_of(column) or []
@@ -52,6 +53,19 @@ def _of_numbers(column: Any) -> bool:
     """Return whether a column holds numbers, truth values or dates of NumPy's."""
     dtype = getattr(column, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind in "biufcM"
+
+
+def _pylist(column: Any) -> list[Any]:
+    """Return the cells of a column of Arrow, equal texts as one object."""
+    cells: list[Any] = []
+    if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
+        cells = column.to_pylist()
+        return cells
+    encoded = column.dictionary_encode()
+    for chunk in getattr(encoded, "chunks", [encoded]):
+        texts = chunk.dictionary.to_pylist()
+        cells += [None if place is None else texts[place] for place in chunk.indices.to_pylist()]
+    return cells
 
 
 def _without_nulls(cell: Any) -> Any:

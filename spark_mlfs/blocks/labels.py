@@ -19,18 +19,20 @@ from numpy import ndarray
 from ..errors import DataError, ParameterError, setting, worker_errors
 from ..frames.frame import LocalFrame, kinds_of
 from ..frames.names import picked
+from ..frames.parquet import plain_type
 from ..frames.schema import attribute_names
 from ..frames.tag_texts import composed_text
 from ..frames.vectors import vectors_and_sizes, within
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from ..lazy import DataFrame, F, cached_property
-from .block import Attributes, WrongRow, label_lists, wrong_entry
+from .block import Attributes, Block, WrongRow, joined, label_lists, wrong_entry
 from .grades import Grades
 from .tables import narrowest
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
+TAGS = "_spark_mlfs_tags"  # attribute of a frame of this process: its tags by column
 Outcome = TypeVar("Outcome")
 
 
@@ -96,7 +98,7 @@ def label_source(
         )
     if element is not None:
         if element.text:
-            tags = names or _vocabulary(frame, column)
+            tags = names or vocabulary_of(frame, column)
             return LabelSource("tags", tags, named_by_column=names is not None), None
         if grades is not None or element.fractional or element.name == "boolean":
             return LabelSource("multihot", grades=grades), "array<double>"
@@ -125,8 +127,19 @@ def _of_cells(
     return chain.from_iterable(frame.select(column).map_parts(of_part))
 
 
+def vocabulary_of(frame: DataFrame, column: str) -> tuple[str, ...]:
+    """Return the distinct tags of a column, in alphabetical order.
+
+    Of a frame of this process they are gathered once."""
+    gathered: dict[str, tuple[str, ...]] = {}
+    if isinstance(frame, LocalFrame):
+        gathered = vars(frame).setdefault(TAGS, gathered)
+    if column not in gathered:
+        gathered[column] = _vocabulary(frame, column)
+    return gathered[column]
+
+
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
-    """Return the distinct tags of a column, in alphabetical order."""
     if isinstance(frame, LocalFrame):
         by_batch = _of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())
         distinct = set(chain.from_iterable(by_batch))
@@ -248,6 +261,31 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
         grades,
         unlabelled,
     ), width
+
+
+def tags_of_column(column: Any) -> tuple[Attributes, list[str]] | None:
+    """Return the label fields of a column of lists of texts, and the tags in order.
+
+    None of any other column, and of one without tags."""
+    if not isinstance(column, pa.Array | pa.ChunkedArray) or not _holds_texts(column.type):
+        return None
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    lists = [chunk.cast(pa.list_(pa.string())) for chunk in chunks if len(chunk)]
+    distinct = (pc.unique(cells.flatten().drop_null()).to_pylist() for cells in lists)
+    names = sorted({*map(composed_text, chain.from_iterable(distinct))})
+    if not names:
+        return None
+    source = LabelSource("tags", tuple(names))
+    rows = [
+        Block(np.zeros((len(cells), 0)), np.zeros(len(cells)), **read_labels(cells, source)[0])
+        for cells in lists
+    ]
+    return joined(rows), names
+
+
+def _holds_texts(kind: pa.DataType) -> bool:
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return lists and plain_type(kind.value_type) == pa.string()
 
 
 def _tag_numbers(flat: pa.Array, rows: ndarray, source: LabelSource) -> tuple[ndarray, ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,9 +15,10 @@ from numpy import ndarray
 from ..errors import DataError, DataNotice, shown
 from ..frames.tag_texts import composed_text
 from ..kernels.matrix import Matrix
-from .block import Attributes, label_lists, wrong_entry
+from .block import Attributes, Block, label_lists, wrong_entry
 from .grades import Grades
 from .label_cells import absent, are_tags, cells_of, parted, tag_labels, tags_of_texts
+from .labels import tags_of_column
 from .tables import (
     SPARK_FIRST,
     array_of,
@@ -51,6 +52,13 @@ class Labelled:
     def names(self) -> list[str]:
         return [str(value) for value in self.values]
 
+    def part(self, first: int, last: int) -> Labelled:
+        """Return the labels of some rows, of all labels."""
+        n = self.rows
+        rows = Block(np.zeros((n, 0), np.uint8), np.zeros(n, np.int64), **self.fields)
+        places = np.arange(first, min(last, n))
+        return replace(self, fields=rows.taken(places))
+
     @property
     def rows(self) -> int:
         return len(self.fields["label_indptr"]) - 1
@@ -78,6 +86,9 @@ def labels_of(
     if kind_of(Y) == "pyspark":
         raise DataError(f"Y {SPARK_FIRST}")
     Y = unmasked(Y)
+    tagged = tags_of_column(Y) if grades is None and classes is None else None
+    if tagged is not None:
+        return Labelled(*tagged, tagged=True)
     cells = _cells(Y, delimiter, key)
     all_unknown = partial and cells is not None and all(map(absent, cells))
     if cells is not None and (all_unknown or are_tags(cells, isinstance(Y, list | tuple))):

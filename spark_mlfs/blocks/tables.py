@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import LARGE_WHOLE, DataError, shown
-from ..frames.tables import unlazy
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix, with_values
 
@@ -45,48 +44,6 @@ def kind_of(table: Any) -> str:
         raise DataError("a lazy frame of Polars has no rows yet; collect it: frame.collect()")
     is_table = package in ("pandas", "polars", "pyspark") and hasattr(table, "columns")
     return package if is_table else ""
-
-
-def as_table(values: Any) -> Any:
-    """Return rows as a frame: lazy ones of Polars collected, of Arrow, or what streams it, pandas'.
-
-    A single column of Arrow that is no number as it is; anything else, too."""
-    package = type(values).__module__.partition(".")[0]
-    if package == "polars":
-        return unlazy(values)
-    streams = hasattr(values, "__arrow_c_stream__") and package not in ("pandas", "polars")
-    if not (streams or isinstance(values, pa.RecordBatch)) or package == "pyspark":
-        return values
-    if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return values
-    if hasattr(values, "read_all"):
-        table = values.read_all()
-    elif isinstance(values, pa.RecordBatch):
-        table = pa.Table.from_batches([values])
-    else:
-        table = pa.table(values)
-    kinds = [field.type for field in table.schema]
-    if len(kinds) == 1 and not _holds_numbers(kinds[0]):
-        return table.column(0)
-    fields = [
-        field.with_type(pa.float64()) if pa.types.is_decimal(field.type) else field
-        for field in table.schema
-    ]
-    table = table.cast(pa.schema(fields))
-    nulls = any(column.null_count for column in table.columns)
-    mapper = _NULLABLE.get if nulls else None
-    return table.to_pandas(types_mapper=mapper, date_as_object=False)
-
-
-def _holds_numbers(kind: pa.DataType) -> bool:
-    checks = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
-    return any(check(kind) for check in checks)
-
-
-_NULLABLE = {pa.bool_(): pd.BooleanDtype()} | {
-    getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")()
-    for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
-}
 
 
 def in_kind(result: pd.DataFrame, rows: Any) -> Any:
@@ -456,11 +413,14 @@ def _is_text(column: ndarray) -> bool:
 
 
 def wrong_value(
-    x: Matrix, names: Sequence[str | int] | None = None, keep_missing: bool = False
+    x: Matrix,
+    names: Sequence[str | int] | None = None,
+    keep_missing: bool = False,
+    first_row: int = 0,
 ) -> None:
     """Raise `DataError` for the first value that is not finite; `names` may be places.
 
-    With `keep_missing` for the first that is infinite."""
+    With `keep_missing` for the first that is infinite. Rows count from `first_row`."""
     values = x.data if sp.issparse(x) else x
     with np.errstate(over="ignore", invalid="ignore"):
         # cheap: the sum of finite entries is finite, overflow aside
@@ -483,6 +443,6 @@ def wrong_value(
     if np.isnan(x[row, column]):
         problem = "missing (NaN); fill it first, or give missing='mean', 'zero' or 'drop'"
     raise DataError(
-        f"row {row} of X: feature {labels[column] if labels else column} is {problem} "
+        f"row {first_row + row} of X: feature {labels[column] if labels else column} is {problem} "
         f"({len(places)} such value(s){elsewhere})"
     )

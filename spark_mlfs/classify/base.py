@@ -32,6 +32,10 @@ SCALING = Parameter(
 class Classifier(Entry):
     """Base of every classifier."""
 
+    def bytes_beside(self, profile: Profile, p: Values) -> int:
+        """Return the bytes of what is learned, and of what it is learned with, beside the rows."""
+        return 0
+
     def fit(self, engine: Engine, p: Values) -> State:
         """Learn a state: a dict of arrays, CSR matrices and plain values."""
         raise NotImplementedError

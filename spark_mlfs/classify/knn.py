@@ -76,7 +76,6 @@ class _KNN(Classifier):
         return self.learn(engine, rows, p)
 
     def bytes_beside(self, profile: Profile, p: Values) -> int:
-        """Return the bytes of what is learned, and of what it is learned with, beside the rows."""
         labels = LABEL_BYTES * int(profile.positive.sum())
         return min(profile.size, feature_bytes(profile)) + labels
 

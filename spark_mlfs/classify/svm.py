@@ -11,6 +11,7 @@ from numpy import ndarray
 from scipy.special import expit
 
 from ..blocks.codec import State
+from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..kernels.knn import TILE, Rows
 from ..kernels.matrix import Matrix, bytes_as_floats, decisions
@@ -21,7 +22,7 @@ from ..lazy import cached_property
 from ..params import Choice, Flag, Integer, Parameter, Values
 from .base import SCALING, Classifier, Predictor
 from .knn import LABEL_BYTES, BRkNN
-from .machines import LINEAR, beside, machines_of
+from .machines import LINEAR, beside, machine_bytes, machines_of
 
 CHAINED = 1 << 22  # values of the training rows of a neighbour chain that are compared at once
 
@@ -67,6 +68,9 @@ class BRSVM(Classifier):
         ),
         SCALING,
     )
+
+    def bytes_beside(self, profile: Profile, p: Values) -> int:
+        return machine_bytes(profile, p, in_chain=False)
 
     def fit(self, engine: Engine, p: Values) -> State:
         return machines_of(engine, p, scores=p["scores"])
@@ -191,6 +195,11 @@ class ClassifierChain(Classifier):
         *LINEAR,
         SCALING,
     )
+
+    def bytes_beside(self, profile: Profile, p: Values) -> int:
+        if p["base"] == "knn":
+            return BRkNN().bytes_beside(profile, p)
+        return machine_bytes(profile, p, in_chain=True)
 
     def fit(self, engine: Engine, p: Values) -> State:
         q = engine.profile.q

@@ -33,8 +33,8 @@ from ..statistics.contingency import TwoWay
 from ..statistics.targets import Labels
 from .conditions import Condition, exit_code, texts, unmet
 from .config import DataChoice, DriftConfig, RunSettings, configure, drift_settings
-from .dry_run import SAMPLE, scaled
 from .flags import Flags, data_flags, flag_values, pairs, set_values, single
+from .reckoning import SAMPLE, scaled
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, packed
 

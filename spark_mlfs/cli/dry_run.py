@@ -16,20 +16,16 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import DIRECT_BYTES
-from ..engine.local import SizingEngine
-from ..errors import beyond
-from ..frames.frame import LocalSession, NeedsSpark, num_cores
-from ..frames.scratch import Scratch
+from ..frames.frame import num_cores
 from ..markup import size
 from ..methods.base import Method
-from ..pipeline import MANY_PAIRS, Request, Solve
-from ..read import load
-from ..select import Screen
+from ..pipeline import MANY_PAIRS
 from ..statistics.base import Budgets, FeatureShardedStatistic, Statistic
 from ..statistics.gram import Gram
 from .config import RunConfig
+from .reckoning import Reckoning, fullest, looked_at, open_rows, reckoned, scaled, screen_of
 from .terminal import print_forecast
-from .work import Work, load_model, packed
+from .work import Work, load_model
 
 # what one process does after the others, or alone; on Spark tasks finish the counts, by ranges of
 # features
@@ -99,6 +95,24 @@ def quantities(
     }
 
 
+def fit_quantities(profile: Profile, count: int) -> dict[str, float]:
+    """Return what the seconds of fitting a classifier on `count` features are proportional to.
+
+    They are taken for the fullest: those that say most of labels are rarely empty."""
+    kept = fullest(profile, count)
+    values = float(kept.nonzero if kept.sparse else kept.n * kept.d)
+    q = float(profile.q)
+    n = float(profile.n)
+    return {
+        "run": 1.0,
+        "row": n,
+        "value": values,
+        "row and label": n * q,
+        "value and label": values * q,
+        "pair of a value and a row": values * n,
+    }
+
+
 def cells_met(profile: Profile) -> float:
     """Return how many pairs of a feature and a label are expected to share a row.
 
@@ -132,15 +146,21 @@ def seconds(
     ranked: Sequence[tuple[str, dict[str, float]]],
     cores: int,
     spark: bool,
+    classifier: tuple[str, int] | None = None,
 ) -> Any:
     """Return the seconds that a command takes on so many cores, of this process or of Spark's.
 
-    `ranked` are the methods that rank, with the quantities of their data. None for a method that
-    was not measured."""
+    `ranked` are the methods that rank, with the quantities of their data; the `classifier` is
+    fitted on so many features, for which the rows are read again. None for a method or a classifier
+    that was not measured."""
     known = fitted()
+    reading = (known["read"].get(format, known["read"]["csv"]), read_quantities(profile))
     parts = [({"any": known["command"]["seconds"]}, {"run": 1.0, "feature": float(profile.d)})]
-    parts += [(known["read"].get(format, known["read"]["csv"]), read_quantities(profile))]
+    parts += [reading]
     parts += [(known["rank"].get(name, {}), amounts) for name, amounts in ranked]
+    if classifier is not None:
+        name, count = classifier
+        parts += [reading, (known.get("fit", {}).get(name, {}), fit_quantities(profile, count))]
     if not all(by_kind for by_kind, _ in parts):
         return None
     kind = "sparse" if profile.sparse else "dense"
@@ -190,156 +210,65 @@ def traffic(
     return {"shuffled_bytes": shuffled, "collected_bytes": collected}
 
 
-SAMPLE = 2000  # rows that are looked at
-# what of a profile grows with the rows
-COUNTED: tuple[str, ...] = (
-    "nonzero",
-    "positive",
-    "unknown",
-    "unlabelled",
-    "labelled",
-    "size",
-    "stored",
-    "feature_label_pairs",
-)
-COUNTED += ("feature_unknown_pairs", "unlabelled_stored")
-
-
 def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
     """Print what the run of a configuration would do, and write nothing; return the exit code."""
     stages = work.stages
     config.constraints.complete(lambda path: load_model(path, spark)[0].selectedFeatureNames)
     with stages.stage("read"):
-        frame = load(spark, work.path, work.format, **config.reader_options())
+        frame, _ = open_rows(spark, config)
         rows = work.count_rows(spark, frame)
-    with (
-        stages.stage("sample"),
-        packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True) as sample,
-    ):
-        count = config.request().for_features(sample.feature_names).count
-        memory = spark.memory if isinstance(spark, LocalSession) else None
-        if memory is not None:
-            check_foreseen(sample, rows, config, spark.scratch)
-        facts = forecast(
-            sample.profile,
-            rows,
-            config,
-            count,
-            sample.label_names,
-            memory,
-        )
+    with stages.stage("sample"), looked_at(frame, spark, config) as sample:
+        reckoning = reckoned(frame, sample, config, spark, rows)
+        reckoning.check()
+        facts = forecast(reckoning, rows)
     return print_forecast(work.args, _lines(facts, config), facts)
 
 
-def check_beforehand(spark: Any, frame: Any, config: RunConfig) -> None:
-    """Do as `check_foreseen` for a large frame of this process.
-
-    The number of its rows is estimated from its bytes."""
-    if not isinstance(spark, LocalSession) or config.run.engine != "auto":
-        return
-    if 16 * frame.bytes > spark.memory:
-        sample = packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True)
-        rows = sample.profile.n * frame.bytes // max(1, sample.profile.size)
-        check_foreseen(sample, rows, config, spark.scratch)
-
-
-def check_foreseen(
-    sample: Any,
-    rows: int,
-    config: RunConfig,
-    scratch: Scratch,
-) -> None:
-    """Raise `NeedsSpark` where so many rows like those of a sample exceed memory and disk.
-
-    What is counted of them is included. Not where this process was chosen: what a sample foresees
-    is no bound."""
-    memory = scratch.memory
-    sizing, _, known = _sizing(scaled(sample.profile, rows), config, sample.label_names, memory)
-    if config.run.engine == "auto" and not sizing.fits(known):
-        sizing.on_disk = True
-        if sizing.fits(known):
-            lack = scratch.lack_of(sizing.profile.size)
-            if lack is not None:
-                raise NeedsSpark(lack)
-            return
-        needed = sizing.bytes_in_one_process(known, [sizing.bytes_at_once(s) for s in known])
-        raise NeedsSpark(
-            "rows and statistics take about "
-            f"{beyond(needed, 'memory_bytes', memory, 'in this process')}"
-        )
-
-
-def _sizing(
-    profile: Profile,
-    config: RunConfig,
-    labels: list[str],
-    memory: int | None = None,
-) -> tuple[SizingEngine, list[Request], list[Statistic]]:
-    """Return what sizes the statistics of a run, its first requests, and their statistics.
-
-    The statistics are those that are known beforehand."""
-    requests = [request.for_labels(labels) for request in config.requests()]
-    screen = _screen(config)
-    if screen is not None:
-        requests = [Request.of_filter(screen, requests[0].extras)]
-    sizing = SizingEngine(profile, Budgets(worker=memory or Budgets.worker))
-    needs = Solve(tuple(requests)).needs(sizing)
-    return sizing, requests, [*sizing.to_compute(needs).values()]
-
-
-def _screen(config: RunConfig) -> Screen | None:
-    return Screen.of(config.method.screen) if config.method.screen else None
-
-
-def forecast(
-    sample: Profile,
-    rows: int,
-    config: RunConfig,
-    count: int | None,
-    labels: list[str],
-    memory: int | None,
-) -> dict[str, Any]:
+def forecast(reckoning: Reckoning, rows: int) -> dict[str, Any]:
     """Forecast the cost of ranking so many rows like those of a sample.
 
-    `count` features stay, in a process that may take so much `memory`, or on Spark (None); bytes
-    are upper bounds as far as the sample is like the rest. `statistics` are those that are known
-    beforehand, which share one scan, with the bytes of each state."""
-    profile = scaled(sample, rows)
+    `statistics` are those that are known beforehand, which share one scan, with the bytes of each
+    state."""
+    config = reckoning.config
+    count = reckoning.count
+    memory = reckoning.memory
+    profile = reckoning.profile
     cores = config.run.cores or num_cores()
-    memory = memory if cores <= num_cores() else None  # more than this machine's are a cluster's
-    sizing, requests, known = _sizing(profile, config, labels, memory)
-    ranked = _ranked_quantities(
-        profile,
-        config,
-        requests[0],
-        labels,
-        count or profile.d,
-    )
-    sizes = [sizing.bytes_at_once(s) for s in known]
+    if cores > num_cores():  # more than this machine's are a cluster's
+        memory = None
+    holding = reckoning.held
+    known = holding.statistics
+    sizes = holding.sizes
     by_size = sorted(zip(sizes, known, strict=True), key=lambda pair: pair[0])
     states = {s.name: size for size, s in by_size}  # the largest of each
     largest = max(states.values(), default=0)
-    total = sizing.bytes_in_one_process(known, sizes)
-    pairs = max((r.implementation.pairs(profile, r.parameters) for r in requests), default=0)
+    total = holding.needed
+    ranking = reckoning.requests
+    pairs = max((r.implementation.pairs(profile, r.parameters) for r in ranking), default=0)
     fits_a_worker = total <= config.run.worker_bytes
     small = profile.size <= Budgets.small and pairs <= MANY_PAIRS and fits_a_worker
-    method = requests[0].implementation
+    method = ranking[0].implementation
     on_spark = memory is None
     tasks = cores if on_spark and not small else 0
+    ranked = _ranked_quantities(scaled(reckoning.sample, rows), reckoning, count or profile.d)
     return {
         "engine": "spark" if on_spark else "local",
         "cost": seconds(
-            config.data.format or "",
-            profile,
+            _source(config),
+            scaled(reckoning.sample, rows),
             ranked,
             cores,
             on_spark,
+            (config.classifier.name, count or profile.d) if config.classifier.name else None,
         ),
         **traffic(profile, known, sizes, tasks),
         "memory_bytes": fitted()["command"]["memory"] + total,
+        "reckoned_bytes": total,
         "memory_allowed": memory,
+        "disk_bytes": profile.size if reckoning.place == "disk" and not on_spark else 0,
+        "scratch": None if reckoning.scratch is None else reckoning.scratch.place,
         "rows": rows,
-        "rows_looked_at": sample.n,
+        "rows_looked_at": reckoning.sample.n,
         "features": profile.d,
         "labels": profile.q,
         "packed_bytes": profile.size,
@@ -363,42 +292,34 @@ def forecast(
     }
 
 
+def _source(config: RunConfig) -> str:
+    """Return the format as the costs of reading know it, texts by the table that holds them."""
+    format = config.data.format or ""
+    of_table = f"{format} of {config.data.options.get('source')}"
+    return of_table if of_table in fitted()["read"] else format
+
+
 def _ranked_quantities(
-    profile: Profile,
-    config: RunConfig,
-    filtering: Request,
-    labels: list[str],
-    count: int,
+    profile: Profile, reckoning: Reckoning, count: int
 ) -> list[tuple[str, dict[str, float]]]:
     """Return the methods that rank, with the quantities of their data.
 
-    Where a screen runs first, by the request `filtering`, the others rank what it leaves."""
+    Where a screen runs first the others rank what it leaves."""
     ranked = []
-    screen = _screen(config)
+    config = reckoning.config
+    screen = screen_of(config)
     if screen is not None:
+        filtering = reckoning.requests[0]
         amounts = quantities(profile, filtering.implementation, filtering.parameters, count)
         ranked.append((screen.method, amounts))
         share = min(1.0, screen.count / profile.d)
         d = int(share * profile.d)
         profile = dataclasses.replace(profile, d=d, nonzero=int(share * profile.nonzero))
     for config_request in config.requests():
-        request = config_request.for_labels(labels)
+        request = config_request.for_labels(reckoning.labels)
         amounts = quantities(profile, request.implementation, request.parameters, count)
         ranked.append((request.method, amounts))
     return ranked
-
-
-def scaled(sample: Profile, rows: int) -> Profile:
-    """Return the profile of so many rows that are like those of a sample."""
-    times = rows / max(1, sample.n)
-
-    def scale(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return np.ceil(value * times).astype(np.int64)
-        return int(np.ceil(value * times))
-
-    counts = {name: scale(getattr(sample, name)) for name in COUNTED}
-    return dataclasses.replace(sample, n=rows, labelsets=0, **counts)
 
 
 def _lines(facts: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
@@ -421,6 +342,7 @@ def _lines(facts: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
         "seconds": _seconds_line(facts),
         "moved": _moved_line(facts),
         "memory": _memory_line(facts),
+        "disk": _disk_line(facts),
         "pairs": f"about {pairs:,} of rows are compared" if pairs else None,
         "classifier": f"{classifier}, fitted on the kept features" if classifier else None,
         "output": f"{facts['output']}: nothing was written",
@@ -477,11 +399,18 @@ def _memory_line(facts: dict[str, Any]) -> str:
             f"at most {worker} in a worker (--worker-bytes), {driver} on the driver "
             "(--driver-bytes)"
         )
-    budget = {"needed": facts["memory_bytes"], "allowed": facts["memory_allowed"] or 0}
+    budget = {"needed": facts["reckoned_bytes"], "allowed": facts["memory_allowed"] or 0}
     line = f"at most {_of_budget(budget)} in this process (--memory-bytes)"
     if budget["needed"] > budget["allowed"]:
-        line += "; the run is refused where it needs more than that"
-    return line
+        return f"{line}; the run is refused where it needs more than that"
+    itself = size(facts["memory_bytes"] - facts["reckoned_bytes"])
+    return f"{line}, and {itself} of Python and its libraries"
+
+
+def _disk_line(facts: dict[str, Any]) -> str | None:
+    if not facts["disk_bytes"]:
+        return None
+    return f"about {size(facts['disk_bytes'])} of rows in {facts['scratch']} (--scratch)"
 
 
 def _of_budget(budget: dict[str, int]) -> str:

@@ -8,38 +8,34 @@ with a grid every cell's ranking; with a classifier ``pipeline/``."""
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from .. import pipeline, read
+from .. import pipeline
 from ..adapters.selection import LocalSelection, Selected, facts_of
 from ..errors import DataError, ParameterError
 from ..frames.errors import notice
 from ..frames.frame import LocalFrame, LocalSession
-from ..frames.memory import check_memory
-from ..frames.schema import FEATURES, attribute_names, fill_of, rejected_of
+from ..frames.schema import FEATURES, fill_of, rejected_of
 from ..output.folder import MANIFEST, Output, OutputTarget, csv_text
 from ..output.manifest import selection_manifest
-from ..pipeline import Request, Result, Screen
-from ..read.texts import corpus_of
+from ..pipeline import Result
 from ..report.page import feature_rows, page, smaller_index
 from ..scoring.local import fit_here
 from ..select.modes import AUTO, GENERAL, KEYS, flag_help, level_setting, rules_help
 from ..select.portrait import Portrait
 from ..states.files import load
 from ..statistics.base import Budgets
-from ..statistics.gram import Gram
 from .config import STATES, ConstraintChoice, RunConfig, RunSettings, Selection, configure
-from .dry_run import check_beforehand, dry_run
+from .dry_run import dry_run
 from .flags import Flags, data_flags, flag_values, method_flags, pairs, set_values
+from .reckoning import check_beforehand, check_packed, is_large, open_rows
 from .terminal import Stages, print_result
 from .work import Work, load_model, output_table, packed
 
-TERMS_OF_A_MATRIX = 5000  # of a text, that go into a matrix of all pairs unless told otherwise
 EPILOG = """\
 example (data this library makes itself, nothing to download):
   spark-mlfs select --format numbers --method jmi --num-top-features 50 --output runs/numbers
@@ -297,10 +293,13 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
         driver = worker = getattr(spark, "memory", worker)
     else:
         solving = "statistics and solve"
-        frame = _read(spark, config, requests, stages)
-        requests = _screened(requests, frame, config)
+        with stages.stage("read"):
+            frame, requests = open_rows(spark, config)
+            check_beforehand(spark, frame, config)
         with stages.stage("prepare"):
             rows = packed(frame, spark, config.data.grades(), counted=config.counted)
+            if not is_large(frame):
+                check_packed(spark, rows, config)
     jobs: dict[str, int] = {}
     portrait = None
     with rows:
@@ -342,46 +341,6 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
         portrait,
         by_label,
     )
-
-
-def _read(
-    spark: Any,
-    config: RunConfig,
-    requests: list[Request],
-    stages: Stages,
-) -> Any:
-    data = config.data
-    with stages.stage("read"):
-        frame = read.load(spark, data.path, data.format or "", **config.reader_options())
-        corpus = corpus_of(frame)
-        if corpus is not None:
-            frame = corpus.ranked(all(r.implementation.takes_codes(r.parameters) for r in requests))
-    check_memory(frame, spark, on_disk=True)
-    names = attribute_names(frame, FEATURES)
-    if names is not None:  # too many features are refused before the rows are read
-        requests[0].for_features(names)
-    check_beforehand(spark, frame, config)
-    return frame
-
-
-def _screened(requests: list[Request], frame: Any, config: RunConfig) -> list[Request]:
-    """Return the requests with a filter in front where terms are too many for their matrix."""
-    matrix = any(
-        issubclass(kind, Gram) for request in requests for kind in request.implementation.statistics
-    )
-    names = attribute_names(frame, FEATURES) or ()
-    if not matrix or config.method.screen or len(names) <= TERMS_OF_A_MATRIX:
-        return requests
-    if corpus_of(frame) is None:
-        return requests
-    count = max([TERMS_OF_A_MATRIX, *(r.count for r in requests if isinstance(r.count, int))])
-    config.method.screen = f"f-statistic:{count}"
-    notice(
-        f"{config.method.name} works on a matrix of all pairs of features: of the {len(names)} "
-        f"terms the {count} best by f-statistic go on (--screen says which)"
-    )
-    screen = Screen.of(config.method.screen)
-    return [dataclasses.replace(request, screen=screen) for request in requests]
 
 
 def _model(ranked: Ranked) -> Selected:

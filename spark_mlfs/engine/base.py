@@ -62,11 +62,13 @@ DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the 
 COUNT_COPIES = 5
 ROW_COPIES = 2  # as blocks, and in the order of their ids
 READ_SHARE = 4  # of a process's bytes: rows on disk that are looked at and coded at once
+HELD = 1.25  # copies of rows that stay in their blocks: what is joined, and what is not given back
 # what a piece of a state takes that is finished apart, at most: a share of a worker's bytes, bytes
 SHARDED_SHARES = 32
 SHARD_BYTES = 16 << 20
-# for each stored entry while sparse rows are coded in one process, rows apart; 27 measured
-CODING_BYTES = 40
+# for each stored entry while sparse rows are coded in one process, rows apart
+CODING_BYTES = 20
+SLOT_BYTES = 20  # the same while ranges of features are counted, besides
 # that are coded, counted and let go at once, where the codes of all rows are too many to keep
 STREAMED_ENTRIES = 1 << 26
 
@@ -427,22 +429,27 @@ class Engine(Releasable):
 
         These are the rows, their codes, what is kept and the states."""
         codes = self._bytes_of_codes(statistics, self.keeps_codes(statistics, sizes))
-        return self._bytes_beside_codes(sizes) + codes
+        return self._bytes_beside_codes(statistics, sizes) + codes
 
     def keeps_codes(self, statistics: list[Statistic], sizes: list[int]) -> bool:
         """Return whether one process has room for the codes of all rows.
 
         Else those that may be streamed are, some rows after the others."""
         codes = self._bytes_of_codes(statistics, keeps_codes=True)
-        return self._bytes_beside_codes(sizes) + codes <= self.budgets.worker
+        return self._bytes_beside_codes(statistics, sizes) + codes <= self.budgets.worker
 
-    @property
-    def row_bytes(self) -> int:
-        """The bytes of the rows in one process; of those on disk what is read and coded at once."""
-        return self.budgets.worker // READ_SHARE if self.on_disk else 2 * self.profile.size
+    def _row_bytes(self, in_order: bool = False) -> int:
+        """Return the bytes of the rows in one process, `in_order` of their ids or not.
 
-    def _bytes_beside_codes(self, sizes: list[int]) -> int:
-        return self.row_bytes + self.kept_bytes + sum(sizes) + max(sizes, default=0)
+        Of those on disk what is read and coded at once."""
+        if self.on_disk:
+            return self.budgets.worker // READ_SHARE
+        return int((ROW_COPIES if in_order else HELD) * self.profile.size)
+
+    def _bytes_beside_codes(self, statistics: list[Statistic], sizes: list[int]) -> int:
+        in_order = any(statistic.layout == "identified" for statistic in statistics)
+        rows = self._row_bytes(in_order)
+        return rows + self.kept_bytes + sum(sizes) + max(sizes, default=0)
 
     def _bytes_of_codes(self, statistics: list[Statistic], keeps_codes: bool) -> int:
         if self.on_disk:
@@ -456,9 +463,12 @@ class Engine(Releasable):
                 entries = self.profile.nonzero
                 if not keeps_codes and can_stream_codes(statistic):
                     entries = min(entries, STREAMED_ENTRIES)
-                sizes.append(CODING_BYTES * entries)
+                by_range = isinstance(statistic, FeatureShardedStatistic)
+                sizes.append((CODING_BYTES + by_range * SLOT_BYTES) * entries)
             else:
-                sizes.append(self.profile.n * -(-len(coding.features) // coding.per_byte))
+                bytes_a_row = -(-len(coding.features) // coding.per_byte)
+                copies = 2 if statistic.layout == "cells" else 1  # which are of one block
+                sizes.append(copies * self.profile.n * bytes_a_row)
         return max(sizes)
 
     def bytes_of_counts(self, statistic: PerFeatureStatistic) -> int:
@@ -466,7 +476,7 @@ class Engine(Releasable):
 
         In one process at most."""
         size = statistic.state_bytes(self.profile)
-        copies = self.row_bytes + self.kept_bytes + COUNT_COPIES * size
+        copies = self._row_bytes() + self.kept_bytes + COUNT_COPIES * size
         return max(self.bytes_in_one_process([statistic], [size]), copies)
 
     # ---- what methods ask for besides statistics ----

@@ -167,12 +167,13 @@ class LocalFrame:
     """Arrow batches with the columns `kinds`, of `parts` that each give them anew.
 
     `metadata` of columns are as Spark has them. `sizes` of the columns that are read are in bytes,
-    about, where they are known."""
+    and `num_rows` the rows, about, where they are known."""
 
     parts: Sequence[Callable[[], Batches]]
     kinds: dict[str, Kind]
     metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    num_rows: int | None = None
     is_cached = False
 
     @property
@@ -252,15 +253,15 @@ class LocalFrame:
         return pd.DataFrame(self.collect(), columns=self.columns)
 
     def limit(self, rows: int) -> LocalFrame:
-        def first() -> Batches:
-            left = rows
-            for batch in self.batches():
-                if left <= 0:
-                    return
-                yield batch.slice(0, left)
-                left -= batch.num_rows
+        return replace(self, parts=[partial(_first_rows, self.batches, rows)], num_rows=None)
 
-        return replace(self, parts=[first])
+    def spread(self, rows: int, places: int) -> LocalFrame:
+        """Return about so many rows: the first ones of parts that lie apart."""
+        last = len(self.parts) - 1
+        count = max(1, min(places, len(self.parts)))
+        chosen = [self.parts[last * place // max(1, count - 1)] for place in range(count)]
+        parts = [partial(_first_rows, part, -(-rows // count)) for part in chosen]
+        return replace(self, parts=parts if self.parts else [], num_rows=None)
 
     def count(self) -> int:
         known = [getattr(part, "rows", None) for part in self.parts]
@@ -292,6 +293,14 @@ class LocalFrame:
             finally:
                 for future in under_way:
                     future.cancel()
+
+
+def _first_rows(part: Callable[[], Batches], rows: int) -> Batches:
+    for batch in part():
+        yield batch.slice(0, rows)
+        rows -= batch.num_rows
+        if rows <= 0:
+            return
 
 
 def _mapped(part: Callable[[], Batches], function: Callable[[Batches], Iterable[Any]]) -> Batches:

@@ -21,13 +21,24 @@ def check_memory(frame: Any, session: Any, on_disk: bool = False) -> None:
     Rows that may go `on_disk` where they are too large: than that."""
     if not (isinstance(frame, LocalFrame) and isinstance(session, LocalSession)):
         return
-    width = len(attribute_names(frame, FEATURES) or ()) if FEATURES in frame.kinds else 0
-    needed = HELD * frame.bytes + FEATURE_BYTES * width
-    if on_disk and needed > session.memory:
+    rows = HELD * frame.bytes
+    if on_disk and rows > session.memory:
         lack = session.scratch.lack_of(frame.bytes)
         if lack is not None:
             raise NeedsSpark(lack)
-        needed = FEATURE_BYTES * width
+        rows = 0
+    _check(frame, session, rows)
+
+
+def check_features(frame: Any, session: Any) -> None:
+    """Raise `NeedsSpark` where the features alone are larger than the memory of this process."""
+    if isinstance(frame, LocalFrame) and isinstance(session, LocalSession):
+        _check(frame, session, 0)
+
+
+def _check(frame: LocalFrame, session: LocalSession, rows: int) -> None:
+    width = len(attribute_names(frame, FEATURES) or ()) if FEATURES in frame.kinds else 0
+    needed = rows + FEATURE_BYTES * width
     if needed > session.memory:
         most = f"{setting('memory_bytes')} = {size(session.memory)}"
         subject = "the rows"

@@ -33,6 +33,15 @@ PART_BYTES = 64 << 20  # of a Parquet file, decoded, that one core reads at a ti
 BATCH_BYTES = 4 << 20
 # of a file at once: a whole column would be memory that is asked for anew each time
 READ_BYTES = 1 << 20
+# of a value in memory, by its type in a file; of texts as many as there
+VALUE_BYTES = {
+    "BOOLEAN": 1,
+    "INT32": 4,
+    "FLOAT": 4,
+    "INT64": 8,
+    "DOUBLE": 8,
+    "INT96": 8,
+}
 ROWS_AT_ONCE = 1 << 18  # of a pandas frame that is written
 _NAMES = {
     pa.bool_(): "boolean",
@@ -110,6 +119,7 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
         raise NeedsSpark(f"{files[0]} has columns whose names differ by case alone")
     parts: list[Callable[[], Batches]] = []
     sizes: Counter[str] = Counter()
+    num_rows = 0
     for reader, file in zip(readers, files, strict=True):
         groups: list[tuple[int, int, Counter[str]]] = []  # number, rows, decoded bytes by column
         for number in range(reader.num_row_groups):
@@ -121,8 +131,15 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
             read = partial(_row_groups, file, numbers, rows, schema)
             parts.append(Part(read, rows, file=file))
             sizes = sum(decoded, sizes)
+            num_rows += rows
         reader.close()
-    frame = LocalFrame(parts, kinds, metadata, sizes)
+    frame = LocalFrame(
+        parts,
+        kinds,
+        metadata,
+        sizes,
+        num_rows=num_rows,
+    )
     setattr(frame, INDEX, index_of(readers[0].metadata.metadata))
     objects = {f.name: f.type for f in schema if kinds[f.name].name.startswith("struct")}
     setattr(frame, OBJECTS, objects)
@@ -192,8 +209,9 @@ def _decoded(group: Any, names: Container[str]) -> Counter[str]:
         name = column.path_in_schema
         while name not in names and "." in name:  # what is inside a column
             name = name.rpartition(".")[0]
-        texts = column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-        sizes[name] += column.total_uncompressed_size if texts else 8 * column.num_values
+        width = VALUE_BYTES.get(column.physical_type)
+        size = column.total_uncompressed_size if width is None else width * column.num_values
+        sizes[name] += size
     return sizes
 
 

@@ -59,7 +59,7 @@ def mapped(
         ]
         read = stage.reads([*kinds])
         sizes = {name: size for name, size in frame.sizes.items() if name in read}
-        return LocalFrame(parts, dict(kinds), sizes=sizes)
+        return LocalFrame(parts, dict(kinds), sizes=sizes, num_rows=frame.num_rows)
     before = staged_rows(frame) or StagedRows(frame, (), {}, ())
     staged = StagedRows(
         before.source,

@@ -56,7 +56,7 @@ def frame_of(table: pa.Table) -> LocalFrame:
     ]
     kinds = {field.name: kind_of_arrow(field.type) for field in schema}
     sizes = {name: table[name].nbytes for name in schema.names}
-    frame = LocalFrame(parts, kinds, sizes=sizes)
+    frame = LocalFrame(parts, kinds, sizes=sizes, num_rows=table.num_rows)
     setattr(frame, OBJECTS, {f.name: f.type for f in schema if pa.types.is_struct(f.type)})
     return frame
 

@@ -22,6 +22,7 @@ from ..registry import Entry
 from ..solvers.pool import Path
 from ..solvers.problems import Solution
 from ..statistics.base import Statistic
+from ..statistics.sample import SampledRows
 from ..statistics.stretched import Stretched
 
 # columns of a ranking: of the picks up to each, on rows that were held out
@@ -178,6 +179,15 @@ class Method(Entry):
 
         Those of several methods share one scan."""
         return [*self.always]
+
+    def later(self, engine: Engine, p: Values) -> list[Statistic]:
+        """Return statistics that `score` asks for after the others, the smallest that will do.
+
+        What a process takes is reckoned by them, each by itself."""
+        if SampledRows not in self.statistics and "sample" not in p:
+            return []
+        n = engine.profile.n
+        return [SampledRows(min(n, p.get("sample", n)))]
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
         """Return the method as a problem that a Gram matrix of these data is all it takes to solve.

@@ -25,6 +25,8 @@ from ..errors import DataError
 from ..params import Values
 from ..solvers.pool import Path, Pool
 from ..solvers.units import UNCONSTRAINED, PickConstraints
+from ..statistics.base import Statistic
+from ..statistics.joint import CellInformation
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod, picking
 
@@ -47,6 +49,9 @@ class CMI(CountingMethod):
     greedy = True
     conditions = True
 
+    def later(self, engine: Engine, p: Values) -> list[Statistic]:
+        return [joint_cells(engine, p)]
+
     def score(
         self,
         engine: Engine,
@@ -60,6 +65,12 @@ class CMI(CountingMethod):
                 "fill the unknown labels, drop such rows, or use jmi"
             )
         return select_jointly(Counting(engine, p), count, terms)
+
+
+def joint_cells(engine: Engine, p: Values) -> CellInformation:
+    """Return a statistic of the size of those that `select_jointly` asks for."""
+    counting = Counting(engine, {**p, "label_coding": "br"})
+    return CellInformation(counting.coding, counting.target, (0,), counting.logs)
 
 
 def select_jointly(counting: Counting, count: int, terms: PickConstraints) -> Scores:

@@ -80,6 +80,9 @@ BY_CHANCE = (NUM_BINS, BINNING, CHANCE)  # where the criterion is a sum of infor
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
 
+MOST_CLASSES = 1 << 16  # that what comes later is reckoned with
+
+
 def picking(engine: Engine) -> Callable[[int, int], None] | None:
     """Return the report of how many features are picked, None where nobody watches the engine."""
     return partial(engine.progress, "features picked") if engine.progress else None
@@ -330,6 +333,14 @@ class CountingMethod(Method):
         counting = Counting(engine, p)
         return [counting.statistic_of(self.reduction(counting))]
 
+    def later(self, engine: Engine, p: Values) -> list[Statistic]:
+        if LabelsetCounts not in map(type, self.needs(engine, p)):
+            return []
+        sets = min(engine.profile.most_labelsets, MOST_CLASSES)
+        classes = Classes(np.zeros(sets, np.uint64), np.zeros(sets, np.int64))
+        counting = Counting(engine, {**p, "label_coding": "br"}, classes, engine.profile.n)
+        return [counting.statistic_of(counting.relevance_of)]
+
     def reduction(self, counting: Counting) -> Reduction:
         """Return the reduction of the two-way counts that it starts from."""
         return counting.relevance_of
@@ -363,6 +374,12 @@ class GreedyCountingMethod(CountingMethod):
 
     greedy = True
     conditions = True
+
+    def later(self, engine: Engine, p: Values) -> list[Statistic]:
+        if p.get("label_coding") == "lp":
+            return super().later(engine, p)
+        counting = Counting(engine, p)
+        return [pair_counts(counting.coding, counting.target, [0], [0], counting.logs)]
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
         """Return the criterion over these counts.

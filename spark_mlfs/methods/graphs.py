@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from ..blocks.profile import Profile
+from ..engine.base import Engine
 from ..params import Choice, Integer, Optional, Parameter, Values
+from ..statistics.base import Statistic
+from ..statistics.sample import SampledRows
 from .base import Method
 
 SIMILARITY = Parameter(
@@ -24,6 +27,9 @@ NUM_ANCHORS = Parameter(
 
 class AnchoredMethod(Method):
     """A method that compares `NUM_ANCHORS` rows with all."""
+
+    def later(self, engine: Engine, p: Values) -> list[Statistic]:
+        return [SampledRows(min(engine.profile.n, p["num_anchors"] or MOST_ANCHORS))]
 
     def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)

@@ -41,7 +41,7 @@ from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Classes
 from .base import Scores
-from .cmi import select_jointly
+from .cmi import joint_cells, select_jointly
 from .counting import BY_CHANCE, Counting, CountingMethod, known_labelsets
 
 
@@ -76,6 +76,9 @@ class PPTCMI(CountingMethod):
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetCounts()]
+
+    def later(self, engine: Engine, p: Values) -> list[Statistic]:
+        return [joint_cells(engine, p)]
 
     def score(
         self,

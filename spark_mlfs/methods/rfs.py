@@ -221,6 +221,10 @@ class RFS(Method):
             return [Gram(sketch=sketch)]
         return [Gram(), LabelsetCounts()]
 
+    def later(self, engine: Engine, p: Values) -> list[Statistic]:
+        none = np.zeros((0, 0))
+        return [ReweightedGram(none, none, 1.0, sketch_width(engine.profile, p))]
+
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         plain, *sets = engine.run(*self.needs(engine, p))
         sketch = sketch_width(engine.profile, p)

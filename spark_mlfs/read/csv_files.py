@@ -60,6 +60,7 @@ class CsvFiles:
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # words, by column
     index: Sequence[str] = ()  # a first column without a name that counts rows
     folders: Folders | None = None  # that name columns
+    num_rows: int | None = None
 
     def stream(self, name: str, start: int, complete: bool) -> Stream:
         return Stream(
@@ -147,7 +148,13 @@ class CsvFiles:
         index = []
         if self.header is not None and self.header[0] == "" and facts[0].counts_rows:
             index = [self.names[0]]
-        return replace(self, kinds=kinds, missing=missing, index=index)
+        return replace(
+            self,
+            kinds=kinds,
+            missing=missing,
+            index=index,
+            num_rows=max((f.count for f in facts), default=0),
+        )
 
     def as_texts(self, columns: Iterable[str]) -> CsvFiles:
         """Return the table with some columns as the texts that they are in the file."""
@@ -330,7 +337,12 @@ class _Here:
             for split, complete in self.splits(table)
         ]
         sizes = sizes_of(self.files, [*table.kinds])
-        frame = LocalFrame(parts if table.names else [], dict(table.kinds), sizes=sizes)
+        frame = LocalFrame(
+            parts if table.names else [],
+            dict(table.kinds),
+            sizes=sizes,
+            num_rows=table.num_rows,
+        )
         return _of_files(frame, table)
 
 

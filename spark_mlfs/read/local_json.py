@@ -30,7 +30,14 @@ import pyarrow.compute as pc
 from ..frames.frame import Batches, LocalFrame, NeedsSpark, Part
 from ..frames.names import OBJECTS
 from ..frames.parquet import kind_of_arrow
-from ..frames.paths import FileSplit, files_of, filled_lines, sizes_of, splits_of
+from ..frames.paths import (
+    FileSplit,
+    files_of,
+    filled_lines,
+    lines_about,
+    sizes_of,
+    splits_of,
+)
 from .json_arrays import ArrayFile, is_array
 from .refusals import refuse_json, refuse_some_arrays
 
@@ -60,6 +67,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         [Part(partial(_json_rows, split, types), file=split.name) for split in splits],
         kinds,
         sizes=sizes_of(files, [*kinds]),
+        num_rows=lines_about(files) if isinstance(splits[0], FileSplit) else None,
     )
     setattr(
         frame, OBJECTS, {name: kind for name, kind in types.items() if pa.types.is_struct(kind)}

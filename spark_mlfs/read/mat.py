@@ -107,6 +107,7 @@ class Mat(Reader):
         if isinstance(frame, LocalFrame):  # what is unpacked takes more than the file
             unpacked = sum(plan.bytes for plan in plans.values())
             frame.sizes = {FEATURES: max(unpacked, PACKED_TIMES * frame.bytes)}
+            frame.num_rows = rows
         frame = impute(frame, p["missing"], named["feature"], settled=True)
         return with_names(frame, LABELS, named["label"])
 

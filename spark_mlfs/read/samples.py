@@ -178,7 +178,7 @@ def ids_of(spark: SparkSession, num_rows: int, num_partitions: int | None) -> Da
         parts = [
             partial(_range, a, min(num_rows, a + PART_ROWS)) for a in range(0, num_rows, PART_ROWS)
         ]
-        return LocalFrame(parts, {"id": Kind("bigint")})
+        return LocalFrame(parts, {"id": Kind("bigint")}, num_rows=num_rows)
     return spark.range(0, num_rows, 1, num_partitions)
 
 

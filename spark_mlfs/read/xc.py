@@ -272,7 +272,7 @@ def _beside(
         )
         for part, first in zip(frame.parts, firsts, strict=True)
     ]
-    return LocalFrame(parts, frame.kinds, sizes=frame.sizes)
+    return LocalFrame(parts, frame.kinds, sizes=frame.sizes, num_rows=frame.num_rows)
 
 
 def _with_labels(

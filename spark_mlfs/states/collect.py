@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ import scipy.sparse as sp
 from .. import params as spec
 from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
-from ..blocks.arrays import pack_arrays
+from ..blocks.arrays import pack_arrays, packed_chunks
 from ..blocks.codec import State
 from ..blocks.coding import OCCURRENCE
 from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..blocks.profile import Profile
-from ..blocks.tables import as_table
+from ..blocks.streams import as_table, chunks_of
 from ..engine.base import Engine, one_thread
 from ..engine.disk import engine_of
 from ..errors import ParameterError, setting, spelled_by
@@ -39,7 +40,7 @@ from .kinds import PAIR_KINDS, bins_of, name_of
 from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
 from .own_statistics import DeclaredLabels, Fingerprint, KeyedGrams, OutOfRangeCounts
 from .pairs import check_bytes, pair_sums
-from .states import CollectedPart, States
+from .states import CollectedPart, States, summed
 from .sums import in_words, without_empty
 
 
@@ -115,9 +116,17 @@ def collect(  # noqa: PLR0913
         budgets = Budgets()
     else:
         refuse_mean(missing)
+        Y = as_table(labels, "Y")
+        chunks = None if like is None or missing == "drop" else chunks_of(data)
+        if chunks is not None:
+            packed = packed_chunks(chunks, Y, sample_weight, grades, missing)
+            by_chunk = (
+                _collected(rows, needs, like, name, reading, budgets, pairs_of) for rows in packed
+            )
+            return reduce(_as_one_part, by_chunk)
         rows, _ = pack_arrays(
             as_table(data),
-            as_table(labels),
+            Y,
             sample_weight,
             grades,
             None,
@@ -125,23 +134,49 @@ def collect(  # noqa: PLR0913
             partial_rows=True,
         )
     with rows:
-        part = CollectedPart(
-            name,
-            now(),
-            "",
-            [],
-            [],
-            rows.profile,
-        )
-        return collected(
-            rows,
-            needs,
-            like,
-            part,
-            reading,
-            budgets,
-            pairs_of,
-        )
+        return _collected(rows, needs, like, name, reading, budgets, pairs_of)
+
+
+def _collected(
+    rows: Dataset,
+    needs: Sequence[Need],
+    like: States | None,
+    name: str,
+    reading: Mapping[str, Any],
+    budgets: Budgets,
+    pairs_of: int | None,
+) -> States:
+    """Return the states of packed rows of this process that are called `name`."""
+    part = CollectedPart(
+        name,
+        now(),
+        "",
+        [],
+        [],
+        rows.profile,
+    )
+    return collected(
+        rows,
+        needs,
+        like,
+        part,
+        reading,
+        budgets,
+        pairs_of,
+    )
+
+
+def _as_one_part(states: States, following: States) -> States:
+    """Return the states of rows, and of those behind them, as they are of all at once."""
+    total = summed((states, following))
+    part = replace(
+        total.parts[0],
+        features=total.features[len(total.basis.features) :],
+        labels=total.labels[len(total.basis.labels) :],
+        profile=total.profile,
+        known=total.known() if total.has_unknown else None,
+    )
+    return replace(total, parts=(part,))
 
 
 def refuse_mean(missing: Any) -> None:

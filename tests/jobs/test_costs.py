@@ -189,11 +189,12 @@ def test_a_dry_run_says_what_it_will_cost(run, tmp_path):
         and "in this process (--memory-bytes)" in text
         and "refused" not in text
     )
+    assert "of Python and its libraries" in text
     text = run(*base, "--engine", "local", "--memory-bytes", 1 << 27)[1]
-    assert (
-        " of 128 MB in this process (--memory-bytes); the run is refused where it needs more than "
-        "that" in text
-    )
+    assert " of 128 MB in this process (--memory-bytes)" in text and "refused" not in text
+    larger = [flag if flag != "num_rows=3000" else "num_rows=30000" for flag in base]
+    text = run(*larger, "--engine", "local", "--memory-bytes", 1 << 20)[1]
+    assert " of 1.0 MB in this process (--memory-bytes); the run is refused where it" in text
     config = tmp_path / "run.toml"
     config.write_text(
         '[data]\nformat = "planted"\noptions = {num_rows = 300, num_features = 9, num_labels = 2}\n'

@@ -102,7 +102,7 @@ def test_the_classifier_takes_tf_idf_of_the_words_that_are_kept(folder, run, tmp
 
 
 def test_a_matrix_is_of_the_best_terms_alone(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("spark_mlfs.cli.select.TERMS_OF_A_MATRIX", 12)
+    monkeypatch.setattr("spark_mlfs.cli.reckoning.TERMS_OF_A_MATRIX", 12)
     _, err = run("select", "--text", "body", "--method", "ridge", *SELECT, tmp_path / "a")
     assert "of the 40 terms the 12 best by f-statistic go on" in err
     manifest = json.loads((tmp_path / "a/manifest.json").read_text())

@@ -44,9 +44,7 @@ def test_one_process_holds_its_rows_and_states_within_the_budget():
     large = engine(block)
     statistic = contingency.TwoWay(large.coding(), large.labels())
     size = large.bytes_in_one_process([statistic], [statistic.state_bytes(large.profile)])
-    assert (
-        size > 2 * block.nbytes + 40 * 5 * 31 * 8
-    )  # the rows while they are put together, and the table
+    assert size > block.nbytes + 40 * 5 * 31 * 8  # the rows and the table
     engine(block, worker=size).run(statistic)
     with pytest.raises(
         WorkerBudgetError, match=r"TwoWay over 40 features and 4000 rows.*workerBytes"
