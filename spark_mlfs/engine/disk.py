@@ -31,7 +31,7 @@ from ..statistics.joint import cell_counts
 from ..statistics.quantiles import bracketed_quantiles, exact_quantiles
 from ..statistics.targets import Target
 from .base import DIRECT_BYTES, READ_SHARE, STREAMED_ENTRIES
-from .local import LocalEngine
+from .local import PARTS_A_CORE, LocalEngine
 
 CODED_BYTES = 8 << 20  # of dense rows that are coded and counted at once, about
 ENTRY_BYTES = 24  # of a stored value of sparse rows that are coded and counted at once
@@ -137,13 +137,15 @@ class DiskEngine(LocalEngine):
 
     def _runs(self, coding: Coding) -> list[Run]:
         """Return the parts of blocks that are coded and counted at once."""
-        if coding.sparse:
-            share = self.budgets.worker // READ_SHARE // ENTRY_BYTES
-            most = max(1, min(share, STREAMED_ENTRIES) // self.cores)
+        share = self.budgets.worker // READ_SHARE
+        stored = sum(extent.stored for extent in self._extents)
+        if coding.sparse:  # counts take long to add up: one part a core, if that may be
+            most = min(share // ENTRY_BYTES, STREAMED_ENTRIES, stored) // self.cores
         else:
             row_bytes = -(-len(coding.features) // coding.per_byte)
-            stored = sum(extent.stored for extent in self._extents)
-            most = max(1, CODED_BYTES * stored // (row_bytes * self.profile.n))
+            coded = CODED_BYTES * stored // (row_bytes * self.profile.n)
+            most = min(share // CELL_BYTES, coded, stored // PARTS_A_CORE) // self.cores
+        most = max(1, most)
         parts = []
         sizes = []
         for number, extent in enumerate(self._extents):

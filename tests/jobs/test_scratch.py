@@ -14,6 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.append(str(REPOSITORY))
+
+from jobs.benchmarks import memory  # noqa: E402
 
 
 def written(folder, rows, features=40):
@@ -69,3 +72,21 @@ def test_a_run_that_is_killed_leaves_nothing(tmp_path):
         process.kill()
         process.wait()
         assert [*scratch.iterdir()] == []
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_rows(tmp_path):
+    """MB of the process: of rows of 250 with 16 of memory, above those of a few rows."""
+    few = written(tmp_path, 3000)
+    many = written(tmp_path, 80_000)
+    copies = [tmp_path / f"{number}.copy.parquet" for number in range(10)]
+    for copy in copies:
+        copy.hardlink_to(many[1])
+    peaks = []
+    for flags in (few, [many[0], *copies, *many[2:]]):
+        words = ["select", *map(str, flags), "--method", "mim", "--memory-bytes", "16M"]
+        words += ["--engine", "local", "--no-report", "--quiet", "--output", str(tmp_path / "out")]
+        ended = memory.peak("-m", "spark_mlfs.cli", *words, "--overwrite")
+        assert ended["code"] == 0, ended
+        peaks.append(ended["MB"])
+    assert peaks[1] - peaks[0] < 16 + memory.SLACK_MB
