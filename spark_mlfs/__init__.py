@@ -32,8 +32,7 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import errors, evaluate, pipeline, read, states
-    from .adapters.arrays import by_label
-    from .adapters.typed import rank
+    from .adapters.typed import by_label, rank
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
     from .extract import EXTRACTORS

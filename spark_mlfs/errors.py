@@ -293,6 +293,10 @@ class DataNotice(UserWarning):
     line."""
 
 
+class ForecastNotice(DataNotice):
+    """How long something takes, in one line, while it does."""
+
+
 _ON_WORKERS: dict[str, type[SparkMlfsError]] = {
     kind.__name__: kind
     for kind in (

@@ -141,6 +141,19 @@ def seconds(value: float) -> str:
     return f"{int(value) // 60} min {int(value) % 60} s"
 
 
+def duration(value: float) -> str:
+    """Return a time in words: "40 seconds", "9 minutes", "2.5 hours"."""
+    for unit, many in (("hour", 3600), ("minute", 60)):
+        if value >= 1.5 * many:
+            count = (
+                f"{value / many:.1f}".removesuffix(".0")
+                if unit == "hour"
+                else f"{value / many:.0f}"
+            )
+            return f"{count} {unit}s"
+    return f"{max(1, round(value))} seconds"
+
+
 def size(value: float) -> str:
     """Return bytes in their largest unit."""
     for unit in ("bytes", "KB", "MB", "GB"):

@@ -55,6 +55,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 SLOW = os.environ.setdefault("MLFS_SLOW", "none")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Two processes share the files where pytest-xdist is there; tests start without it, too."""
+    chosen = config.option
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
+        return
+    if chosen.numprocesses is None and chosen.dist == "no":
+        chosen.numprocesses = 0 if chosen.usepdb else 2
+    if chosen.numprocesses and chosen.dist == "no":
+        chosen.dist, chosen.loadscopereorder = "loadfile", False
+
+
 def pytest_configure(config):
     os.environ["MLFS_SLOW"] = config.getoption("--slow")
 
@@ -102,6 +114,8 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def spark():
     """One local session for a test process: few shuffle partitions, and what `conf` says."""
+    if os.environ.get("MLFS_SPARK") == "none":
+        pytest.skip("MLFS_SPARK=none: no session")
     from spark_mlfs.session.local import local_session
 
     session = local_session(

@@ -219,33 +219,56 @@ def shared_stub() -> str:
     )
 
 
-def rank_stub(room: str, imports: str = "") -> str:
-    """Return the stub of the function `rank` of a room; a setting that is a list or a mapping may
-    be a frame or an array, too."""
-    words, function = [], {"adapters": spark_mlfs, "states": spark_mlfs.states}[room].rank
+# what a table is, and what comes of it
+KINDS = {"ArrayTable": "pd.DataFrame", "PolarsTable": "pl.DataFrame", "ArrowTable": "pa.Table"}
+ARRAYS_STUB = """from collections.abc import Mapping
+from typing import Any, Literal, overload
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from ..typing import ArrayTable, ArrowTable, Column, Labels, PolarsTable
+"""
+STATES_STUB = """from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from .states import States
+"""
+
+
+def function_stub(function: Any, table: str = "", returns: str = "pd.DataFrame") -> str:
+    """Return the stub of a function; a setting that is a list or a mapping may be a frame or an
+    array, too. `table` is the type of its X."""
+    words = []
     for p in inspect.signature(function).parameters.values():
-        kind = (
-            "Any" if re.match(r"(list|dict|Sequence)\[.*\| None$", p.annotation) else p.annotation
-        )
+        kind = table if p.annotation == "Table" else p.annotation
+        kind = "Any" if re.match(r"(list|dict|Sequence)\[.*\| None$", kind) else kind
         words += ["*"] if p.name == "method_params" else []
         words.append(
             f"{'**' * (p.kind is p.VAR_KEYWORD)}{p.name}: {kind}"
             + ("" if p.default is p.empty else f" = {literal(p.default)}")
         )
-    parameters = (
-        "from collections.abc import Mapping{}\nfrom typing import Any{}\n\nimport pandas as pd\n{}"
-    )
-    doc = textwrap.indent(f'"""{inspect.getdoc(function)}"""', " " * 4)
-    text = textwrap.dedent(method("rank", words, "pd.DataFrame")).replace(": ...\n", f":\n{doc}\n")
-    return (
-        STUB.format(
-            about="`rank`, typed",
-            imports=parameters.format(
-                ", Sequence" * ("Sequence[" in text), ", Literal" * ("Literal" in text), imports
-            ),
-        )
-        + text
-    )
+    return textwrap.dedent(method(function.__name__, words, returns))
+
+
+def functions_stub(*functions: Any, imports: str) -> str:
+    """Return the stub of functions, one of tables for each kind of them; the text stands at the
+    first."""
+    parts = []
+    for function in functions:
+        doc = textwrap.indent(f'"""{inspect.getdoc(function)}"""', " " * 4)
+        ending = f":\n{doc}\n"
+        if inspect.signature(function).return_annotation == "Any":
+            kinds = [f"@overload\n{function_stub(function, *kind)}" for kind in KINDS.items()]
+        else:
+            kinds = [function_stub(function)]
+        kinds[0] = kinds[0].replace(": ...\n", ending)
+        parts += kinds
+    names = " and ".join(f"`{function.__name__}`" for function in functions)
+    return STUB.format(about=f"{names}, typed", imports=imports) + "".join(parts)
 
 
 def option_type(constraint: Any) -> str:
@@ -308,8 +331,14 @@ def with_names(path: Path, face: str) -> str:
 
 def files() -> dict[Path, str]:
     """Return every generated file and its text."""
-    out = {PACKAGE / "adapters" / "typed.pyi": rank_stub("adapters")}
-    out[PACKAGE / "states" / "typed.pyi"] = rank_stub("states", "\nfrom .states import States\n")
+    out = {
+        PACKAGE / "adapters" / "typed.pyi": functions_stub(
+            spark_mlfs.rank, spark_mlfs.by_label, imports=ARRAYS_STUB
+        ),
+        PACKAGE / "states" / "typed.pyi": functions_stub(
+            spark_mlfs.states.rank, imports=STATES_STUB
+        ),
+    }
     out |= {
         PACKAGE / "ml" / "shared.pyi": shared_stub(),
         PACKAGE / "read" / "__init__.pyi": reader_stub(),

@@ -3,7 +3,7 @@ conf/runs/which-method.toml` wrote.
 
 python notebooks/figures/which_method.py runs/which-method [FOLDER ...] [--fewer FOLDER]
 
-Several folders, each with some of the data sets or methods of the plan, are read as one: a trial
+--figure alone draws the figure anew from which-method.csv. Several folders, each with some of the data sets or methods of the plan, are read as one: a trial
 does not depend on the others. `--fewer`: the same plan run on fewer rows; its mean ranks stand
 beside."""
 
@@ -95,55 +95,58 @@ def main(folders: list[Path], fewer: Path | None = None) -> None:
         )
     table = table.loc[order]
     table.round(4).rename_axis("method").to_csv(HERE.parent / "which-method.csv")
-    draw(found[order], stable)
+    draw(table)
     (HERE.parent / "which-method.md").write_text(
         page(cells, data, found, table, learned), encoding="utf-8"
     )
 
 
-def draw(found: pd.DataFrame, stable: pd.Series) -> None:
-    """Each method's ranks, and its mean rank against how alike its picks are from fold to fold."""
-    order = list(found.columns)
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(11, 0.24 * len(order) + 1.2), width_ratios=[3, 2], layout="constrained"
-    )
-    rng = np.random.default_rng(0)
-    for place, method in enumerate(order):
-        for judge, colour in zip(JUDGES, ("#2f63d6", "#c2541b"), strict=True):
-            mine = found[method].xs(judge, level="judge")
-            left.scatter(
-                mine,
-                place + rng.uniform(-0.25, 0.25, len(mine)),
-                s=9,
-                color=colour,
-                alpha=0.55,
-                linewidths=0,
-            )
-        left.plot(
-            [found[method].mean()] * 2, [place - 0.36, place + 0.36], color="black", linewidth=2.2
-        )
-    left.set_yticks(range(len(order)), order, fontsize=9)
-    left.set_ylim(len(order) - 0.4, -0.6)
-    left.set_xlabel(
-        "rank (1 is best): a dot a data set and metric, bar the mean; blue ML-kNN, orange linear "
-        "machines"
-    )
-    right.scatter(stable[order], found.mean()[order], s=16, color="#2f63d6")
-    for method in order:
-        right.annotate(
-            method,
-            (stable[method], found[method].mean()),
-            (4, 0),
+COLOURS = {"ML-kNN": "#2f63d6", "linear machines": "#c2541b"}
+MARKS = {"average precision": "o", "micro-F1": "^"}
+
+
+def draw(table: pd.DataFrame) -> None:
+    """Each method's mean ranks, and its mean rank against how alike its picks are from fold to
+    fold: one above the other, as wide as a phone."""
+    plt.rcParams["font.size"] = 10
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(4.4, 0.25 * len(table) + 4.6), height_ratios=[0.25 * len(table) + 0.9, 3.4],
+        layout="constrained",
+    )  # fmt: skip
+    for shown, colour in COLOURS.items():
+        for title, mark in MARKS.items():
+            ranks_of = table[f"{title}, {shown}"]
+            above.scatter(ranks_of, range(len(table)), s=22, marker=mark, color=colour,
+                          alpha=0.8, linewidths=0, label=f"{title}, {shown}")  # fmt: skip
+    above.scatter(table["mean rank"], range(len(table)), s=130, marker="|", color="black",
+                  linewidths=2.5, label="mean rank")  # fmt: skip
+    above.set_yticks(range(len(table)), table.index)
+    above.set_ylim(len(table) - 0.4, -0.6)
+    above.set_xlim(left=table.filter(like=",").min(axis=None) - 2)
+    above.set_xlabel("mean rank over the data sets, 1 is best")
+    above.legend(fontsize=8, frameon=False, loc="lower left", handletextpad=0.2)
+    below.scatter(table["stability"], table["mean rank"], s=18, color="#2f63d6")
+    points, placed = 200 / np.ptp(table["mean rank"]), []  # of a rank, as the panel is tall
+    for method, row in table.iterrows():  # best first: names that would touch move down
+        left = row["stability"] > table["stability"].max() - 0.1
+        near = [place for x, place in placed if abs(x - row["stability"]) < 0.11]
+        place = max([row["mean rank"], *(place + 9 / points for place in near)])
+        placed.append((row["stability"], place))
+        below.annotate(
+            str(method),
+            (row["stability"], row["mean rank"]),
+            (-6 if left else 6, (row["mean rank"] - place) * points),
             textcoords="offset points",
-            fontsize=7,
+            fontsize=8,
             va="center",
+            ha="right" if left else "left",
         )
-    right.set(xlabel=f"stability of the {STABLE_AT} best over the folds", ylabel="mean rank")
-    right.invert_yaxis()
-    for panel in (left, right):
+    below.set(xlabel=f"stability of the {STABLE_AT} best over the folds", ylabel="mean rank")
+    below.invert_yaxis()
+    for panel in (above, below):
         panel.spines[["top", "right"]].set_visible(False)
         panel.grid(alpha=0.2)
-    figure.savefig(HERE / "which-method.png", dpi=100)
+    figure.savefig(HERE / "which-method.png", dpi=160, pil_kwargs={"optimize": True})
 
 
 def markdown(table: pd.DataFrame, heads: list[str]) -> str:
@@ -342,7 +345,11 @@ def _of_all(cells: pd.DataFrame, data: pd.DataFrame) -> list[str]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--fewer", type=Path)
+    parser.add_argument("--figure", action="store_true")
     given = parser.parse_args()
-    main(given.folders, given.fewer)
+    if given.figure:
+        draw(pd.read_csv(HERE.parent / "which-method.csv", index_col="method"))
+    else:
+        main(given.folders, given.fewer)

@@ -24,6 +24,7 @@ from ..params import Choice, Integer, Optional, Parameter, Text, by_name
 from ..select import Constraints, Cut, constraints, modes
 from ..select.label_sets import COLUMNS
 from ..statistics.base import Budgets
+from ..typing import Column, Labels, Table
 from .docstrings import takes_settings
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
@@ -94,15 +95,15 @@ def request_of(
 @takes_settings(ON_ROWS)
 @spelled_by(in_arrays)
 def rank(  # noqa: PLR0913
-    X: Any,
-    Y: Any,
+    X: Table,
+    Y: Labels,
     method: str = DEFAULT_METHOD,
     k: int | str | None = 50,
     *,
     method_params: Mapping[str, Any] | None = None,
-    sample_weight: Any = None,
-    row_ids: Any = None,
-    row_groups: Any = None,
+    sample_weight: Column | None = None,
+    row_ids: Column | None = None,
+    row_groups: Column | None = None,
     label_delimiter: str | None = None,
     label_key: str | None = None,
     **parameters: Any,
@@ -183,12 +184,12 @@ def rank(  # noqa: PLR0913
 
 @spelled_by(in_arrays)
 def by_label(
-    X: Any,
-    Y: Any,
+    X: Table,
+    Y: Labels,
     method: str = "quota",
     k: int | str | None = 50,
     **arguments: Any,
-) -> pd.DataFrame:
+) -> Any:
     """Return which of the `k` best features speak for each label, or against it.
 
     The arguments are those of `rank`. A pandas frame of label, place, name, strength, speaks ("for"
@@ -215,8 +216,8 @@ def sets_by_label(
 
 
 def _ranked(
-    X: Any,
-    Y: Any,
+    X: Table,
+    Y: Labels,
     method: str,
     k: int | str | None,
     arguments: Mapping[str, Any],

@@ -1,19 +1,24 @@
-"""`rank`, typed: written by ``python conf/developers/generate.py``."""
+"""`rank` and `by_label`, typed: written by ``python conf/developers/generate.py``."""
 
 # fmt: off
 # ruff: noqa: E501, I001
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 
-def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *,
-    method_params: Mapping[str, Any] | None = None, sample_weight: Any = None,
-    row_ids: Any = None, row_groups: Any = None, label_delimiter: str | None = None,
-    label_key: str | None = None, screen: str | None = None, include: Any = None,
-    exclude: Any = None, groups: Any = None, costs: Any = None, penalties: Any = None,
-    budget: float | None = None, memory_bytes: int | None = None, graded_labels: bool = False,
-    grade_range: Any = None, label_cuts: Any = None,
+from ..typing import ArrayTable, ArrowTable, Column, Labels, PolarsTable
+
+@overload
+def rank(X: ArrayTable, Y: Labels, method: str = "forward", k: int | str | None = 50, *,
+    method_params: Mapping[str, Any] | None = None, sample_weight: Column | None = None,
+    row_ids: Column | None = None, row_groups: Column | None = None,
+    label_delimiter: str | None = None, label_key: str | None = None, screen: str | None = None,
+    include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None,
+    penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
+    graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pd.DataFrame:
     """Rank the features of a table by a method and return the `k` best, without Spark.
 
@@ -76,3 +81,40 @@ def rank(X: Any, Y: Any, method: str = "forward", k: int | str | None = 50, *,
     >>> X, tags = [[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]
     >>> rank(X, tags, "mim", k=1)["name"].tolist()
     ['x0']"""
+@overload
+def rank(X: PolarsTable, Y: Labels, method: str = "forward", k: int | str | None = 50, *,
+    method_params: Mapping[str, Any] | None = None, sample_weight: Column | None = None,
+    row_ids: Column | None = None, row_groups: Column | None = None,
+    label_delimiter: str | None = None, label_key: str | None = None, screen: str | None = None,
+    include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None,
+    penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
+    graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pl.DataFrame: ...
+@overload
+def rank(X: ArrowTable, Y: Labels, method: str = "forward", k: int | str | None = 50, *,
+    method_params: Mapping[str, Any] | None = None, sample_weight: Column | None = None,
+    row_ids: Column | None = None, row_groups: Column | None = None,
+    label_delimiter: str | None = None, label_key: str | None = None, screen: str | None = None,
+    include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None,
+    penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
+    graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pa.Table: ...
+@overload
+def by_label(X: ArrayTable, Y: Labels, method: str = "quota", k: int | str | None = 50,
+    **arguments: Any) -> pd.DataFrame:
+    """Return which of the `k` best features speak for each label, or against it.
+
+    The arguments are those of `rank`. A pandas frame of label, place, name, strength, speaks ("for"
+    or "against"), and of features of two values the counts of rows (`select.label_sets` has the
+    formulas). Of `quota` the features that the label keeps, of other methods at most 20 a label;
+    none where the memory does not suffice.
+
+    >>> X, tags = [[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]
+    >>> by_label(X, tags, k=1)[["label", "place", "name", "speaks"]].values.tolist()
+    [['b', 1, 'x0', 'for']]"""
+@overload
+def by_label(X: PolarsTable, Y: Labels, method: str = "quota", k: int | str | None = 50,
+    **arguments: Any) -> pl.DataFrame: ...
+@overload
+def by_label(X: ArrowTable, Y: Labels, method: str = "quota", k: int | str | None = 50,
+    **arguments: Any) -> pa.Table: ...

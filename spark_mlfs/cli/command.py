@@ -34,6 +34,7 @@ from ..errors import (
     QUOTES,
     DataError,
     DataNotice,
+    ForecastNotice,
     ParameterError,
     SparkMlfsError,
     Spelling,
@@ -395,7 +396,7 @@ class _Ending:
 def _notices_in_one_line(quiet: bool) -> Iterator[None]:
     """Print DataNotice warnings on standard error, a line each, behind the result.
 
-    Where there is an error it is the one line."""
+    A forecast is printed at once. Where there is an error it is the one line."""
     usual = warnings.showwarning
     notes: list[str] = []
 
@@ -405,7 +406,9 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        if issubclass(category, DataNotice):
+        if issubclass(category, ForecastNotice):
+            _print_note("" if quiet else str(message))
+        elif issubclass(category, DataNotice):
             notes.append(" ".join(str(message).split()))
         else:
             usual(message, category, *args, **kwargs)
@@ -415,8 +418,13 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = usual
-    for note in [] if quiet else notes:  # above a bar, not behind it
-        tqdm.write(f"spark-mlfs: note: {note}", file=sys.stderr)
+    for note in [] if quiet else notes:
+        _print_note(note)
+
+
+def _print_note(text: str) -> None:
+    if text:  # above a bar, not behind it
+        tqdm.write(f"spark-mlfs: note: {text}", file=sys.stderr)
 
 
 def _user_error(error: BaseException) -> SparkMlfsError | None:

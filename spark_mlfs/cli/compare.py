@@ -16,6 +16,7 @@ from ..evaluate.protocol import Protocol
 from ..evaluate.summary import main_metric, summary
 from ..evaluate.trials import Candidate
 from ..frames.errors import reading
+from ..frames.frame import ENGINE, MEMORY
 from ..frames.schema import FEATURES, attribute_names
 from ..output.folder import MANIFEST, Output, OutputTarget
 from ..output.journal import Journal
@@ -23,6 +24,7 @@ from ..report.comparison_page import comparison_page
 from ..report.paper_files import check_formats, files
 from .flags import Flags, flag_values
 from .terminal import print_forecast, print_result
+from .trial_costs import costs_of, lines_of
 from .work import Work, load_model, reader_options_of
 
 SAME_ROWS = (
@@ -109,7 +111,7 @@ def run_plan(
     work.check(models, "saved selection", remedy, options=True)
     work.sources.append((model, "", {}))
     if args.dry_run:
-        return _forecast(args, plan, plan.candidates(), model)
+        return _forecast(work, plan, plan.candidates(), model)
     return work.run_on_engine_for(_run, plan, model, settings=plan.run)
 
 
@@ -172,14 +174,14 @@ def _run(
 
 
 def _forecast(
-    args: argparse.Namespace,
+    work: Work,
     plan: Comparison,
     candidates: list[Candidate],
     model: str | None,
 ) -> int:
-    """Print how many trials, rankings and fits of classifiers a plan stands for.
+    """Print how many trials, rankings and fits of classifiers a plan stands for, and their cost.
 
-    No session is started, nothing is read."""
+    No session of Spark is started; a sample of what this process reads is looked at."""
     folds = plan.protocol.folds
     splits = 1 if folds == FILES else Protocol.of(folds).count
     design = plan.design()
@@ -201,6 +203,11 @@ def _forecast(
         "classifier_fits": runs * len(design.classifiers) * sizes,
         "output": plan.run.output,
     }
+    costs = None
+    if ENGINE.accept(plan.run.engine or ENGINE.default) != "spark" and not work.elsewhere():
+        saved = [Candidate(titles[0], order=())] if model else []
+        costs = costs_of(plan, [*saved, *candidates], MEMORY.accept(plan.run.memory_bytes))
+    facts["cost"] = costs
     chosen = f"parameters, by {facts['rankings_of_inner_folds']} rankings of inner folds"
     lines = {
         "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods "
@@ -208,9 +215,10 @@ def _forecast(
         "fits": f"{facts['classifier_fits']}, at {len(design.sizes)} sizes by "
         f"{len(design.classifiers)} classifiers",
         "chosen": chosen if inner else None,
+        **lines_of(costs),
         "output": f"{plan.run.output}: nothing was written",
     }
-    return print_forecast(args, lines, facts)
+    return print_forecast(work.args, lines, facts)
 
 
 def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .. import read
 from ..adapters.selection import Selected
@@ -28,6 +29,7 @@ from ..read.columns import number_of
 from ..read.fields import with_fields
 from ..read.layout import TEXT_IDS
 from ..read.tables import FILE_OPTIONS
+from ..read.unlabelled import files_without_labels
 from .flags import COUNT, Flags, require
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, load_model, reader_options_of
@@ -131,7 +133,7 @@ def _transform(work: Work, form: str, spark: Any) -> int:
         if args.dry_run:
             facts = {
                 "model": model_path,
-                "rows": work.count_rows(spark, frame),
+                "rows": frame.count() if work.format == "files" else work.count_rows(spark, frame),
                 "columns": columns,
                 "form": form,
             }
@@ -254,6 +256,9 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
     reader_options = reader_options_of(model, format, options)
     if any(parameter is TEXT_IDS for parameter in READERS.create(format).parameters):
         reader_options[TEXT_IDS.name] = True
+    if format == "files" and not {"labels", "labels_from"} & options.keys():
+        frame = files_without_labels(spark, work.path, reader_options)
+        return frame, _has_labels(frame)
     if tabular(format) and source is not None and "features" in options:
         for name in FILE_OPTIONS:
             reader_options.pop(name, None)
@@ -282,6 +287,14 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
         labels=nothing,
         **reader_options,
     ), False
+
+
+def _has_labels(frame: Any) -> bool:
+    """Return whether a row has one."""
+    if isinstance(frame, LocalFrame):
+        batches = frame.select(LABELS).batches()
+        return any(pc.any(pc.greater(pc.list_value_length(b[LABELS]), 0)).as_py() for b in batches)
+    return frame.where(F.size(LABELS) > 0).head() is not None
 
 
 def _content_option(format: str) -> str:

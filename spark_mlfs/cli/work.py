@@ -180,7 +180,7 @@ class Work:
         if has_session and engine == "auto":
             reason: str | None = "a Spark session was chosen"
         else:
-            reason = needs_spark or self._elsewhere()
+            reason = needs_spark or self.elsewhere()
         if engine == "local" and reason is not None:
             raise ParameterError(
                 f"{setting('engine', 'local')}: {reason}; leave it out, or give "
@@ -203,7 +203,7 @@ class Work:
         with self.session(ahead, resumes) as spark:
             return run(self, *arguments, spark)
 
-    def _elsewhere(self) -> str | None:
+    def elsewhere(self) -> str | None:
         """Return what of a command's input and output is not of this machine; None for nothing."""
         for _, format, _ in self.sources:
             if format in READERS and not READERS[format].local:

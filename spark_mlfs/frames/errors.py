@@ -10,10 +10,10 @@ from typing import Any
 from ..errors import DataNotice, worker_errors
 
 
-def notice(text: str) -> None:
+def notice(text: str, kind: type[DataNotice] = DataNotice) -> None:
     """Warn of `text`, once a process."""
     warnings.warn_explicit(
-        DataNotice(text),
+        kind(text),
         None,
         "spark-mlfs",
         0,

@@ -7,8 +7,11 @@ is the `reason` of the row."""
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +19,7 @@ import pyarrow as pa
 from numpy import ndarray
 
 from ..errors import NotInstalledError, ParameterError
+from ..frames.frame import num_cores
 from ..lazy import F
 from ..params import Choice, Integer, Optional, Parameter, Values, check
 from ..registry import Entry, Registry
@@ -143,6 +147,33 @@ def encoder_of_class(kind: str) -> str | None:
     return next((name for name in ENCODERS if ENCODERS.class_name(name) == kind), None)
 
 
+TIMED_ROWS = 16  # that the time of all is told by
+LEAST_SECONDS = 20.0  # that are told
+
+
+class FirstRows:
+    """Times the first rows that are encoded, and tells what all of `total` take; one for all
+    threads."""
+
+    def __init__(self, total: int, tell: Callable[[int, float], None]) -> None:
+        self.total = total
+        self.tell = tell
+        self._first = threading.Lock()
+
+    def timed(self, encode: Encode, cells: Sequence[Any]) -> tuple[ndarray, list[str | None]]:
+        """Return what `encode` makes of the cells; the first call tells the time."""
+        if self.total <= TIMED_ROWS or not self._first.acquire(blocking=False):
+            return encode(cells)
+        started = time.perf_counter()
+        numbers, reasons = encode(cells[:TIMED_ROWS])
+        seconds = (time.perf_counter() - started) / min(TIMED_ROWS, len(cells))
+        remaining = seconds * (self.total - TIMED_ROWS) / num_cores()
+        if remaining >= LEAST_SECONDS:
+            self.tell(self.total, remaining)
+        others, reasons_of_others = encode(cells[TIMED_ROWS:])
+        return np.concatenate([numbers, others]), [*reasons, *reasons_of_others]
+
+
 @dataclass(frozen=True)
 class EncodeCells:
     """An encoder with its parameters, for tasks of either engine."""
@@ -192,11 +223,16 @@ class EncodeCells:
             )
         return names
 
-    def open(self) -> Callable[[pa.Array, pa.Array | None], tuple[ndarray, pa.Array]]:
+    def open(
+        self, first: FirstRows | None = None
+    ) -> Callable[[pa.Array, pa.Array | None], tuple[ndarray, pa.Array]]:
         """Return the function of cells and of reasons known before.
 
-        It gives numbers (cells, width), zeros where there is a reason, and all reasons."""
+        It gives numbers (cells, width), zeros where there is a reason, and all reasons. `first`
+        tells how long all rows take."""
         encode = self.encoder.open(self.parameters)
+        if first is not None:
+            encode = partial(first.timed, encode)
         width = len(self.names)
 
         def task(cells: pa.Array, known: pa.Array | None) -> tuple[ndarray, pa.Array]:

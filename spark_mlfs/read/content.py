@@ -35,6 +35,7 @@ from ..params import Choice, Integer, Optional, Parameter, Text
 from .columns import assemble
 from .encoded import (
     CONTENT,
+    FILES,
     PATH,
     REASON,
     Gallery,
@@ -167,8 +168,13 @@ class Files(Reader):
         return p
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        return self.read_table(spark, path, p, open_files(spark, path, p, labelled=True))
+
+    def read_table(
+        self, spark: SparkSession, path: Any, p: Mapping[str, Any], table: Any
+    ) -> DataFrame:
+        """Return the rows of files that are opened, by the labels in the table."""
         encoder = encoder_of(p)
-        table = open_files(spark, path, p, labelled=True)
         rows: Any = encoded(table, encoder, FEATURES)
         usable: Any
         if isinstance(rows, LocalFrame):
@@ -455,7 +461,8 @@ def _open_here(
         folders=folders,
     )
     parts = runs(files, lambda file: max(file.size, PART_BYTES >> 12), PART_BYTES)
-    return LocalFrame([partial(read, part) for part in parts], kinds)
+    facts = {CONTENT: {FILES: len(files)}}
+    return LocalFrame([partial(read, part) for part in parts], kinds, facts)
 
 
 @dataclass(frozen=True)

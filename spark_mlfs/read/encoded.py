@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import DataError, NotInstalledError, option
+from ..errors import DataError, ForecastNotice, NotInstalledError, option
 from ..frames import vectors
 from ..frames.errors import notice, reading
 from ..frames.frame import Batches, Kind, LocalFrame
@@ -26,11 +26,13 @@ from ..frames.names import quoted
 from ..frames.schema import FEATURES, with_names
 from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F
-from ..media.base import EncodeCells
+from ..markup import duration
+from ..media.base import EncodeCells, FirstRows
 
 PATH = "path"
 CONTENT = "content"
 REASON = "reason"
+FILES = "files"  # of the metadata of contents: how many there are
 LISTED = 100_000  # rejected files that are listed
 
 
@@ -49,6 +51,7 @@ def encoded(
         replaced = (column, reason, output)
         kinds = {name: kind for name, kind in frame.kinds.items() if name not in replaced}
         metadata = {name: facts for name, facts in frame.metadata.items() if name in kinds}
+        files = frame.metadata.get(column, {}).get(FILES, 0)
         task = partial(
             _encoded,
             encoder=encoder,
@@ -56,6 +59,7 @@ def encoded(
             output=output,
             reason=reason,
             others=list(kinds),
+            first=FirstRows(files, tell_duration),
         )
         kinds = {
             **kinds,
@@ -81,14 +85,20 @@ def _encoded(
     output: str,
     reason: str,
     others: Sequence[str],
+    first: FirstRows,
 ) -> Iterator[pa.RecordBatch]:
-    task = encoder.open()
+    task = encoder.open(first)
     for batch in batches:
         known = batch[reason] if reason in batch.schema.names else None
         values, reasons = task(batch[column], known)
         x = vectors.dense(values).to_arrow()
         columns = [*(batch[name] for name in others), x, reasons]
         yield pa.RecordBatch.from_arrays(columns, [*others, output, reason])
+
+
+def tell_duration(files: int, seconds: float) -> None:
+    """Give notice of the time that so many files take."""
+    notice(f"{files:,} files, about {duration(seconds)}", ForecastNotice)
 
 
 # ---- what cannot be used ----

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from ..blocks.pack import pack
 from ..blocks.tables import kind_of
 from ..errors import ParameterError
 from ..kernels.missing import MISSING
+from ..lazy import DataFrame
 from ..markup import number, power, render
 from ..output.manifest import now
 from ..params import Optional, Parameter, Text, check
@@ -26,12 +27,14 @@ from ..states.collect import refuse_mean
 from ..states.states import States
 from ..states.windows import Window
 from ..statistics.base import Budgets
+from ..typing import Column, Labels, Table
 from .dot_plots import DotPlot, before_and_after
 from .figures import PALETTE, Plot, key_of, lines, mark, name_points
 
 DELIMITER = Parameter(
     "label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a row"
 )
+Rows: TypeAlias = "States | DataFrame | tuple[Table, Labels] | tuple[Table, Labels, Column | None]"
 MOST_CURVES = 10  # features of a figure
 MOST_ROWS = 200  # of a table
 SMALLEST = 1e-300  # of a p-value on a logarithmic axis
@@ -56,8 +59,8 @@ class DriftOutcome(Drift):
 
 
 def drift(  # noqa: PLR0913
-    before: Any,
-    *after: Any,
+    before: Rows,
+    *after: Rows,
     names: Sequence[str] | None = None,
     method: str = DRIFT_METHOD,
     method_params: Mapping[str, Any] | None = None,
@@ -96,7 +99,7 @@ def drift(  # noqa: PLR0913
     memory = memory_of(memory_bytes)
     budgets = Budgets(driver=memory, worker=memory, worker_setting="memory_bytes")
     reader = {"delimiter": options["label_delimiter"], "missing": options["missing"]}
-    inputs = [before, *after]
+    inputs: list[Any] = [before, *after]
     windows = []
     with ExitStack() as released:
         for name, window in zip(window_names(inputs, names), inputs, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from pathlib import PurePath
 from typing import Any
 
@@ -16,8 +16,9 @@ from ..adapters.classes import EstimatorClasses
 from ..errors import DataError, ParameterError, spelled_by
 from ..lazy import Self
 from ..media import ENCODERS
-from ..media.base import EncodeCells
+from ..media.base import EncodeCells, FirstRows
 from ..params import Choice, Parameter
+from ..read.encoded import tell_duration
 from .base import ArrayEstimator
 
 ON_ERROR = Parameter(
@@ -50,7 +51,7 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         tags.requires_fit = False
         return tags
 
-    def fit(self, X: Any = None, y: Any = None) -> Self:
+    def fit(self, X: object = None, y: object = None) -> Self:
         """Learn nothing; keep the content of a model's file, to be pickled with the estimator."""
         self.state_ = None  # the file is read anew
         self.state_ = self._encoder().state
@@ -70,12 +71,13 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         encoder.encoder.write(encoder.parameters, path)
 
     @spelled_by(in_arrays)
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Iterable[object]) -> np.ndarray:
         """Return the features (files, width) of files, by path or as bytes."""
         encoder = self._encoder()
         if isinstance(X, (str, bytes, PurePath)):
             raise ParameterError("give a list of paths, or of the files' contents as bytes")
-        task = encoder.open()
+        count = len(X) if isinstance(X, Sized) else 0
+        task = encoder.open(FirstRows(count, tell_duration))
         kind = _CELLS.get(encoder.encoder.takes(encoder.parameters))
         out: list[np.ndarray] = [np.empty((0, len(encoder.names)))]
         reasons: list[str | None] = []

@@ -36,6 +36,7 @@ from ..kernels.matrix import bytes_as_floats
 from ..lazy import Self
 from ..params import LabelNames, Optional, Parameter
 from ..statistics.base import Budgets
+from ..typing import Column, Labels, Table
 from .base import ArrayEstimator
 from .truth import TagColumns, right_classes, right_labels
 
@@ -54,11 +55,11 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
     @spelled_by(in_arrays)
     def _learn(
         self,
-        X: Any,
-        y: Any,
+        X: Table,
+        y: Labels,
         added: Mapping[str, Any],
         classes: Sequence[Any] | None = None,
-        groups: Any = None,
+        groups: Column | None = None,
     ) -> Labelled:
         parameters = self._own_parameters()
         if groups is not None:
@@ -98,10 +99,10 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: Table,
+        y: Labels,
         *,
-        groups: Any = None,
+        groups: Column | None = None,
     ) -> Self:
         """Learn from X (n, d) and its labels y, in any form that a selector takes.
 
@@ -110,7 +111,7 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
         self.label_slices_ = np.array(label_slices(self.state_), np.int64)
         return self
 
-    def transform(self, X: Any) -> np.ndarray | pd.DataFrame:
+    def transform(self, X: Table) -> np.ndarray | pd.DataFrame:
         """Return the extracted features (rows, width) of rows X."""
         x = self._rows(X)
         with one_thread():
@@ -189,7 +190,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Table, y: Labels) -> Self:
         """Learn from X (n, d) and its labels y, in any form that a selector takes."""
         added: dict[str, Any] = {}
         if self._own_parameters().get("label_specific"):
@@ -248,7 +249,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     def _by_tag(self, values: np.ndarray) -> np.ndarray:
         return TagColumns.of(values, self.label_names_) if self.tagged_ else values
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Table) -> np.ndarray:
         """Return the 0/1 labels (rows, q) of rows X, or classes (rows,)."""
         check_is_fitted(self)
         if self.single_:
@@ -256,7 +257,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return self._by_tag(self._predicted(X, _labels, len(self.label_names_)))
 
     @spelled_by(in_arrays)
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Table, y: Labels, sample_weight: Column | None = None) -> float:
         """Return the share of the rows whose labels are all predicted.
 
         y as `fit` takes it, the columns of a frame by name. Rows with labels that are not known do
@@ -284,7 +285,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return float(np.average(right, weights=weights))
 
     @spelled_by(in_arrays)
-    def explain(self, X: Any, num_features: int = TERMS) -> pd.DataFrame:
+    def explain(self, X: Table, num_features: int = TERMS) -> pd.DataFrame:
         """Return why the rows X are given their labels, by a linear classifier.
 
         A frame row, label, feature, contribution: of each label that `predict` gives a row the
@@ -346,7 +347,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return weights, constants
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Table) -> np.ndarray:
         """Return the probability (rows, q) of each label; of one class a row they add up to 1."""
         check_is_fitted(self)
         if self.single_:
@@ -354,7 +355,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return self._by_tag(self._predicted(X, _inside, len(self.label_names_)))
 
     @available_if(lambda estimator: not _gives_probabilities(estimator))
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Table) -> np.ndarray:
         """Return the decision value (rows, q) of each label, (rows,) of the second of two
         classes."""
         check_is_fitted(self)

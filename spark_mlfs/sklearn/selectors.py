@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
@@ -37,9 +37,20 @@ from ..kernels.missing import KEEP, MISSING_OF_SELECTORS, filled
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import by_name
 from ..pipeline import Result, check_rows
+from ..typing import (
+    ArrowTable,
+    Column,
+    Labels,
+    Lists,
+    PandasTable,
+    PolarsTable,
+    SparseTable,
+    Table,
+)
 from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
+    import polars as pl
     from typing_extensions import Self, Unpack
 
     from .selector_classes import _Common as Settings
@@ -85,10 +96,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: Table,
+        y: Labels,
         *,
-        groups: Any = None,
+        groups: Column | None = None,
     ) -> Self:
         """Rank the features of X (n, d) by the labels y.
 
@@ -99,10 +110,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     def _ranked(
         self,
-        X: Any,
-        y: Any,
-        weights: Any,
-        groups: Any,
+        X: Table,
+        y: Labels,
+        weights: Column | None,
+        groups: Column | None,
     ) -> tuple[Dataset, Result]:
         """Return the rows and the result; what scikit-learn notes of the rows is noted."""
         settings = {
@@ -125,11 +136,11 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     @spelled_by(in_arrays)
     def by_label(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: Table,
+        y: Labels,
+        sample_weight: Column | None = None,
         *,
-        groups: Any = None,
+        groups: Column | None = None,
     ) -> Any:
         """Return which of the features that `fit` keeps of these rows speak for each label.
 
@@ -142,10 +153,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     @spelled_by(in_arrays)
     def _fit(
         self,
-        X: Any,
-        y: Any,
-        weights: Any,
-        groups: Any,
+        X: Table,
+        y: Labels,
+        weights: Column | None,
+        groups: Column | None,
     ) -> Self:
         rows, result = self._ranked(X, y, weights, groups)
         result.warn(stacklevel=4)
@@ -196,7 +207,15 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
             ax,
         )
 
-    def transform(self, X: Any) -> Any:
+    @overload
+    def transform(self, X: SparseTable) -> sp.csr_matrix: ...
+    @overload
+    def transform(self, X: Lists) -> np.ndarray: ...
+    @overload
+    def transform(self, X: PandasTable) -> np.ndarray | pd.DataFrame: ...
+    @overload
+    def transform(self, X: PolarsTable | ArrowTable) -> np.ndarray | pl.DataFrame: ...
+    def transform(self, X: Table) -> Any:
         """Return the kept columns of X, in the order of their places.
 
         Missing values are filled as in training, or kept; in other columns they may be there. A
@@ -277,11 +296,11 @@ class WeightedSelectorOfArrays(SelectorOfArrays):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: Table,
+        y: Labels,
+        sample_weight: Column | None = None,
         *,
-        groups: Any = None,
+        groups: Column | None = None,
     ) -> Self:
         """Rank the features of X (n, d) by the labels y.
 

@@ -16,6 +16,7 @@ from ..blocks.arrays import groups_of
 from ..blocks.folds import groups_with_counts, positives, stratify, stratify_groups
 from ..blocks.tables import aligned_rows
 from ..errors import DataError
+from ..typing import Column, Labels
 
 
 class MultiLabelStratifiedKFold(GroupsConsumerMixin, StratifiedKFold):
@@ -36,7 +37,9 @@ class MultiLabelStratifiedKFold(GroupsConsumerMixin, StratifiedKFold):
     >>> next(MultiLabelStratifiedKFold(2).split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
     (array([1, 3]), array([0, 2]))"""
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(
+        self, X: object, y: Labels, groups: Column | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield training and test places of the rows, fold by fold."""
         labels, keys = _labels_and_groups(X, y, groups)
         count = self.n_splits
@@ -71,7 +74,9 @@ class MultiLabelStratifiedShuffleSplit(GroupsConsumerMixin, StratifiedShuffleSpl
     >>> next(splitter.split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
     (array([0, 2]), array([1, 3]))"""
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(
+        self, X: object, y: Labels, groups: Column | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield training and test places of the rows, split by split."""
         labels, keys = _labels_and_groups(X, y, groups)
         n = labels.shape[0]

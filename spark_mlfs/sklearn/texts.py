@@ -52,7 +52,7 @@ array([[1., 0., 1.],
         return tags
 
     @spelled_by(in_arrays)
-    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+    def fit(self, X: Iterable[str | None], y: object = None) -> Self:
         """Find the terms of texts, and how many texts hold each."""
         self._fit(_texts(X))
         return self
@@ -81,7 +81,7 @@ array([[1., 0., 1.],
         self.idf_ = self.vectors_.idf
 
     @spelled_by(in_arrays)
-    def transform(self, X: Iterable[str]) -> sp.csr_matrix:
+    def transform(self, X: Iterable[str | None]) -> sp.csr_matrix:
         """Return the weights (texts, terms) of the terms of texts, CSR float64."""
         check_is_fitted(self)
         return TermMatrix(self.vectors_(_texts(X)))
@@ -92,7 +92,7 @@ array([[1., 0., 1.],
         return np.array(self.vectors_.vocabulary, object)
 
 
-def _texts(X: Iterable[str]) -> pa.Array:
+def _texts(X: Iterable[str | None]) -> pa.Array:
     if isinstance(X, (str, bytes)):
         raise ParameterError("give a list of texts, not one text")
     try:

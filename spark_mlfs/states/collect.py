@@ -26,6 +26,7 @@ from ..engine.base import Engine, one_thread
 from ..engine.disk import engine_of
 from ..errors import ParameterError, setting, spelled_by
 from ..kernels.missing import KEEP
+from ..lazy import DataFrame
 from ..methods.regression import MANY_LABELS
 from ..output.manifest import now
 from ..statistics.base import Budgets, Statistic
@@ -34,6 +35,7 @@ from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes
+from ..typing import Column, Labels, Table
 from .basis import PAIRS_OPTION, TERMS, Basis, RowLayout
 from .idf import TFIDF
 from .kinds import PAIR_KINDS, bins_of, name_of
@@ -46,15 +48,15 @@ from .sums import in_words, without_empty
 
 @spelled_by(in_arrays)
 def collect(  # noqa: PLR0913
-    data: Any,
-    labels: Any = None,
+    data: Table | DataFrame,
+    labels: Labels | str | None = None,
     methods: str | Sequence[str] = "mim",
     like: States | None = None,
     *,
     name: str = "",
     pairs_of: int | None = None,
     method_params: Mapping[str, Any] | None = None,
-    sample_weight: Any = None,
+    sample_weight: Column | str | None = None,
     missing: str = "error",
     memory_bytes: int | None = None,
     **grading: Any,
@@ -96,20 +98,22 @@ def collect(  # noqa: PLR0913
         "grade_range": grading.get("grade_range"),
         "label_cuts": grading.get("label_cuts"),
     }
+    frame: Any = data
     if type(data).__module__.startswith("pyspark."):
         from ..blocks.pack import pack
         from ..frames.schema import FEATURES, ID, LABELS
         from ..read.texts import corpus_of
 
-        corpus = corpus_of(data)
+        corpus = corpus_of(frame)
         if corpus is not None:
-            data, reading[TERMS] = corpus.summable()
-        row_id = ID if ID in data.columns else None
-        columns = (FEATURES, labels or LABELS, row_id)
+            frame, reading[TERMS] = corpus.summable()
+        row_id = ID if ID in frame.columns else None
+        columns: Any = (FEATURES, labels or LABELS, row_id)
+        weight: Any = sample_weight
         rows: Dataset = pack(
-            data,
+            frame,
             *columns,
-            weight=sample_weight,
+            weight=weight,
             grades=grades,
             partial_rows=True,
         )

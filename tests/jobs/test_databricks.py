@@ -11,7 +11,10 @@ import pytest
 import yaml
 
 from spark_mlfs import cli
+from spark_mlfs.cli.check import METRICS
 from spark_mlfs.cli.command import parser
+from spark_mlfs.cli.conditions import Condition
+from spark_mlfs.cli.drift import ALARMS
 from spark_mlfs.cli.select import configuration
 from spark_mlfs.read.sections import read_toml
 
@@ -40,11 +43,60 @@ def test_a_task_is_a_command_of_this_version(key):
     assert args.command == key and args.format == "table" and args.output.startswith("/Volumes/")
 
 
-def test_selection_and_scoring_fit_together():
-    select, score = (parser().parse_args(parameters(key)) for key in ("select", "score"))
-    assert score.model == select.output and select.classifier and select.id == score.id
-    assert TASKS["score"]["depends_on"] == [{"task_key": "select"}]
+def test_the_tasks_are_those_of_every_night():
+    """Nothing is scored by a model that was not checked; drift waits for nothing."""
+    select, check, score, drift = (parser().parse_args(parameters(key)) for key in TASKS)
+    assert list(TASKS) == ["select", "check", "score", "drift"]
+    assert {key: task.get("depends_on") for key, task in TASKS.items()} == {
+        "select": None,
+        "check": [{"task_key": "select"}],
+        "score": [{"task_key": "check"}],
+        "drift": None,
+    }
+    assert score.model == check.model == select.output and select.classifier
+    assert {args.id for args in (select, check, score, drift)} == {select.id}
+    assert len({args.output for args in (select, check, score, drift)}) == 4
     configuration(select).requests()
+    assert all(Condition.parse(text, METRICS, "") for text in check.require)
+    assert all(Condition.parse(text, ALARMS, "") for text in drift.require)
+
+
+def test_method_and_number_are_variables():
+    """Every variable is used, and every one that is used is there."""
+    used = set(re.findall(r"\$\{var\.(\w+)\}", (FOLDER / "databricks.yml").read_text()))
+    assert used == set(BUNDLE["variables"]) and {"method", "num_top_features"} <= used
+
+
+@pytest.mark.slow
+def test_the_job_is_one_of_the_published_schema():
+    """The classes that Databricks publishes of it refuse a field that it does not know."""
+    jobs = pytest.importorskip("databricks.bundles.jobs")
+    for job in BUNDLE["resources"]["jobs"].values():
+        read_back = jobs.Job.from_dict(job).as_dict()
+        assert read_back == job
+        unknown = {**job, "tasks": [{**job["tasks"][0], "python_wheel_tasks": {}}]}
+        with pytest.raises((TypeError, ValueError)):
+            jobs.Job.from_dict(unknown)
+
+
+def test_the_rest_is_of_the_published_schema():
+    """What stands beside the jobs, by the keys of the schema of `databricks bundle schema`."""
+    keys = {
+        "bundle": {"name", "cluster_id", "databricks_cli_version", "deployment", "engine", "git"},
+        "variable": {"default", "description", "lookup", "type"},
+        "artifact": {"build", "dynamic_version", "executable", "files", "path", "type"},
+        "target": {"mode", "default", "variables", "workspace", "resources", "presets", "run_as"},
+    }
+    assert set(BUNDLE) == {"bundle", "variables", "artifacts", "resources", "targets"}
+    assert set(BUNDLE["resources"]) == {"jobs"} and set(BUNDLE["bundle"]) <= keys["bundle"]
+    for section, kind in (
+        ("variables", "variable"),
+        ("artifacts", "artifact"),
+        ("targets", "target"),
+    ):
+        assert all(set(entry) <= keys[kind] for entry in BUNDLE[section].values())
+    assert {entry["type"] for entry in BUNDLE["artifacts"].values()} <= {"whl", "jar"}
+    assert {entry["mode"] for entry in BUNDLE["targets"].values()} <= {"development", "production"}
 
 
 def test_the_wheel_and_its_entry_point():

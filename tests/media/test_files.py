@@ -21,10 +21,19 @@ import pytest
 from pyspark.sql import functions as F
 
 from spark_mlfs import cli, read
-from spark_mlfs.errors import DataError, DataNotice, NotInstalledError, ParameterError, from_worker
+from spark_mlfs.errors import (
+    DataError,
+    DataNotice,
+    ForecastNotice,
+    NotInstalledError,
+    ParameterError,
+    from_worker,
+)
 from spark_mlfs.frames import vectors
 from spark_mlfs.frames.frame import LocalSession
 from spark_mlfs.frames.schema import attribute_names, rejected_of
+from spark_mlfs.markup import duration
+from spark_mlfs.media import base
 from spark_mlfs.media.base import EncodeCells, require
 from spark_mlfs.media.generate import write_files
 from spark_mlfs.read import encoded
@@ -598,3 +607,64 @@ def test_a_part_of_a_corpus_has_every_file_whether_some_are_too_large(spark, tmp
         *wanted,
         ("empty.png", None, None, "empty: it holds no bytes"),
     ]
+
+
+def test_the_first_rows_are_timed_and_what_all_take_is_told(images, monkeypatch):
+    """By hand: 1.6 seconds a file, 634 more of 650, two cores."""
+    clock, told = [0.0], []
+
+    def encode(cells):
+        clock[0] += 1.6 * len(cells)
+        return np.array([[len(cell)] for cell in cells]), [None] * len(cells)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(base.time, "perf_counter", lambda: clock[0])
+        patch.setattr(base, "num_cores", lambda: 2)
+        first = base.FirstRows(650, lambda *line: told.append(line))
+        for _ in range(2):  # the second batch says nothing
+            numbers, reasons = first.timed(encode, [bytes(n) for n in range(40)])
+            assert numbers.ravel().tolist() == list(range(40)) and reasons == [None] * 40
+        assert told == [(650, pytest.approx(1.6 * 634 / 2))]
+        few = base.FirstRows(30, lambda *line: told.append(line))
+        few.timed(encode, [b"x"] * 30)  # eleven seconds
+    assert len(told) == 1
+    assert [*map(duration, (20.2, 507.2, 9000))] == ["20 seconds", "8 minutes", "2.5 hours"]
+    before = rows_of(load(LocalSession(), images / "labels.csv"))
+    monkeypatch.setattr(base, "LEAST_SECONDS", 0)
+    with pytest.warns(ForecastNotice, match=r"^60 files, about "):
+        assert rows_of(load(LocalSession(), images / "labels.csv")) == before
+
+
+@pytest.mark.slow
+@pytest.mark.local
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_pictures_without_labels_are_transformed(images, tagger, tmp_path, request, engine):
+    """The same features as with labels: of a folder, of a table of paths; folders are labels."""
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    encoder = ["--option", f"feature_options={json.dumps(SMALL['feature_options'])}"]
+
+    def reduced(data, *flags):
+        out = tmp_path / str(len([*tmp_path.iterdir()]))
+        base = ("transform", "--model", tagger, "--data", data, "--format", "files", *encoder)
+        assert (
+            run(*base, *flags, "--output", out, "--quiet", "--engine", engine, "--as", "columns")
+            == 0
+        )
+        found = pd.read_parquet(out)
+        return found.set_index(found["id"].str.rpartition("/")[2]).drop(columns="id").sort_index()
+
+    labelled = reduced(images / "labels.csv", *FLAGS[2:])
+    features = labelled.drop(columns="labels")
+    assert len(features.columns) == 8 and len(labelled) == 55
+    flat = reduced(images / "files")
+    assert flat.columns.equals(features.columns)
+    both = flat.index.intersection(features.index)
+    assert len(both) == 55 and flat.loc[both].equals(features)
+    table = tmp_path.parent / f"paths-{engine}.csv"
+    names = [str(images / "files" / name) for name in ("000006.png", "000007.png")]
+    pd.DataFrame({"path": names}).to_csv(table, index=False)
+    root = ("--option", f"root={images}")
+    assert reduced(table, *root).equals(features.loc[["000006.png", "000007.png"]])
+    by_folder = reduced(images)
+    assert by_folder.loc[both, "labels"].map(list).tolist() == [["files"]] * 55

@@ -15,14 +15,17 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(ROOT), str(HERE.parent), str(HERE)]
 
+import commands  # noqa: E402
 import docstrings  # noqa: E402
+import formulas  # noqa: E402
 import written  # noqa: E402
 
 import spark_mlfs  # noqa: E402
 
 project = "spark_mlfs"
 release = version = spark_mlfs.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+copybutton_selector = "div.highlight-sh pre, div.highlight-python pre, div.highlight-toml pre"
 root_doc = "index"
 exclude_patterns = ["figures/*.py"]
 default_role = "literal"
@@ -66,6 +69,7 @@ def read(app: Any, name: str, source: list[str]) -> None:
             + "\n```\n"
         )
     text = WRITTEN.sub(lambda match: written.TEXTS[match[1]](), text)
+    text = commands.broken_commands(text)
     source[0] = re.sub(
         r"\[([^\]]*)\]\(((?:\.\./)+(?:conf|spark_mlfs|jobs|tests)/[^)]*)\)", _outside, text
     )
@@ -173,6 +177,7 @@ def complete(app: Any, env: Any) -> None:
 def setup(app: Any) -> None:
     app.add_source_suffix(".ipynb", "markdown")
     app.connect("source-read", read)
+    app.connect("doctree-read", formulas.typeset)
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)
     app.connect("env-check-consistency", complete)

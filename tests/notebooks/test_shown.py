@@ -1,0 +1,62 @@
+"""What the site makes of the pages: commands that fit a narrow page, formulas with indices."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "conf" / "developers" / "site")]
+
+import commands  # noqa: E402
+
+PAGES = [path for path in sorted((ROOT / "notebooks").rglob("*.md")) if "```sh\n" in path.read_text()]  # fmt: skip
+
+
+def words(script: str) -> list[list[str]]:
+    """What a shell makes of it, a list a command."""
+    lines = re.sub(r"\\\n", "", script).splitlines()
+    return [found for line in lines if (found := shlex.split(line, comments=True))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
+def test_commands_are_broken_at_70_signs(path):
+    for match in commands.BLOCK.finditer(path.read_text(encoding="utf-8")):
+        broken = commands.broken(match[1])
+        assert words(broken) == words(match[1])
+        assert max(map(len, broken.splitlines())) <= 70
+
+
+def test_what_a_word_is():
+    """A quoted text, what is beside an equals sign, and a command within one stay whole."""
+    value = "x" * 30
+    script = f"run --option='a  {value}' --say \"b {value}\" > $(date +%F {value}) # why {value}\n"
+    assert commands.broken(script, 40) == (
+        f"# why {value}\nrun \\\n  --option='a  {value}' \\\n"
+        f'  --say "b {value}" \\\n  > $(date +%F {value})\n'
+    )
+    assert commands.broken("echo 'one\n" + "w " * 50 + "'\n") == "echo 'one\n" + "w " * 50 + "'\n"
+
+
+def test_formulas_have_indices():
+    nodes = pytest.importorskip("docutils.nodes")
+    import formulas
+
+    found = formulas.block('code="br"   J(f) = Σ_{s∈S} d²_ij·[x]\n    − max_l O_a· / n')
+    assert [type(line) for line in found] == [nodes.line, nodes.line]
+    text = "".join(
+        f"<{node.tagname}>{node.astext()}" if node.tagname != "#text" else node.astext()
+        for node in found[0]
+    )
+    assert text == (
+        '<literal>code="br"<inline> <emphasis>J(<emphasis>f) = Σ<subscript>s∈S d²<subscript>ij'
+        "·[<emphasis>x]"
+    )
+    lower = [node.astext() for node in found[1].findall(nodes.subscript)]
+    assert lower == ["l", "a·"] and "label_coding" in "".join(
+        node.astext() for node in formulas.pieces("label_coding of Y_l", letters=False)
+    )

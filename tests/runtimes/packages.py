@@ -1,0 +1,77 @@
+"""The wheel and the sdist, and environments of other Pythons with the newest of what they depend
+on. No name of a test file."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import environment
+from environment import REPOSITORY, UNREACHABLE, Unavailable, called
+
+# beside what the wheel brings; no plugin of pytest, no Spark
+TOOLS = ("pytest>=8", "hypothesis>=6", "polars>=1", "matplotlib>=3.7", "pyyaml>=6", "psutil>=5.9")
+CHECKER = ("mypy>=1.11", "pandas-stubs")
+SOURCES = ("pyproject.toml", "MANIFEST.in", "README.md", "spark_mlfs", "tests", "conf", "notebooks", "jobs", ".github", ".ci")  # fmt: skip
+UNKNOWN = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
+
+
+def built(folder: Path) -> tuple[Path, Path]:
+    """The wheel, made of the sdist, and the sdist unpacked. `Unavailable` without an index."""
+    source = folder / "source"
+    source.mkdir()
+    for name in SOURCES:
+        path = REPOSITORY / name
+        if path.is_dir():
+            shutil.copytree(path, source / name, ignore=UNKNOWN)
+        else:
+            shutil.copy(path, source / name)
+    out = folder / "dist"
+    checked(called([sys.executable, "-m", "build", "--outdir", out, source], 600))
+    (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return wheel, folder / sdist.name.removesuffix(".tar.gz")
+
+
+def interpreter(version: str) -> str:
+    """The path of a Python of this version; `Unavailable` where this machine has none."""
+    own = "{}.{}".format(*sys.version_info)
+    installed = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))
+    found = sys.executable if version == own else shutil.which(f"python{version}")
+    for path in filter(None, (*map(str, installed), found)):
+        asked = [path, "-c", "import ensurepip, venv"]  # a launcher of pyenv may start nothing
+        if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+            return path
+    raise Unavailable(f"there is no Python {version} on this machine")
+
+
+def environment_of(version: str, folder: Path, *requirements: object) -> Path:
+    """The Python of a new environment with the newest of what is asked for."""
+    done = called([interpreter(version), "-m", "venv", folder], 300)
+    assert done.returncode == 0, done.stderr
+    python = folder / "bin" / "python"
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        "--retries",
+        "1",
+    ]
+    checked(called([*install, *requirements], 900))
+    return python
+
+
+def checked(done: subprocess.CompletedProcess) -> None:
+    if done.returncode and UNREACHABLE.search(done.stdout + done.stderr):
+        raise Unavailable("pip reaches no package index")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+__all__ = ["CHECKER", "TOOLS", "Unavailable", "built", "called", "environment", "environment_of"]

@@ -1,0 +1,111 @@
+"""The wheel and the sdist are what a user installs: they are built, installed and tried where
+nothing else is, under Pythons and versions newer than those of the other tests."""
+
+from __future__ import annotations
+
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+import packages
+import pytest
+
+pytestmark = pytest.mark.slow
+
+# what needs no Spark: arrays, states, files of this machine
+ROOMS = ("kernels", "solvers", "in_memory", "sklearn", "states", "statistics", "extract", "classify", "evaluate", "read")  # fmt: skip
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    return available(packages.built, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def installed(request, built, tmp_path_factory):
+    """The Python of an environment with the wheel and the newest of what it needs."""
+    folder = tmp_path_factory.mktemp(f"python{request.param}")
+    return available(packages.environment_of, request.param, folder, built[0], *packages.TOOLS)
+
+
+def available(make, *arguments):
+    try:
+        return make(*arguments)
+    except packages.Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+def run(python, *words, cwd, seconds=900) -> str:
+    done = packages.called([python.with_name(words[0]), *words[1:]], seconds, cwd=cwd)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_what_is_in_them(built):
+    wheel, unpacked = built
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names} == {
+        "spark_mlfs",
+        next(name.split("/")[0] for name in names if ".dist-info/" in name),
+    }
+    assert {"spark_mlfs/py.typed", "spark_mlfs/adapters/typed.pyi"} <= {*names}
+    for name in ("tests/conftest.py", "conf/runs/quickstart.toml", "notebooks/faq.md"):
+        assert (unpacked / name).is_file(), name
+
+
+def test_tests_of_the_sdist_pass_without_plugins(installed, built):
+    """The wheel is what they import: `pytest` does not look into the working folder."""
+    versions = run(installed, "python", "-c", VERSIONS, cwd=built[1].parent).split()
+    python, numpy, pandas, place = versions
+    assert "site-packages" in place and int(numpy.split(".")[0]) >= 2
+    if python != "3.10":  # which pandas 3 has left
+        assert int(pandas.split(".")[0]) >= 3
+    rooms = [f"tests/{room}" for room in ROOMS]
+    said = run(installed, "pytest", "-q", "-p", "no:cacheprovider", *rooms, cwd=built[1])
+    assert int(re.search(r"(\d+) passed", said)[1]) > 1500
+
+
+def test_the_command_of_the_wheel(installed, built, tmp_path):
+    config = built[1] / "conf" / "runs" / "quickstart.toml"
+    run(installed, "spark-mlfs", "select", "--config", config, "--quiet", cwd=tmp_path)
+    assert (tmp_path / "runs" / "quickstart" / "report.html").stat().st_size > 5000
+
+
+def test_a_library_that_depends_on_it_is_checked(built, tmp_path):
+    """Under ``mypy --strict``, as the lines of `user_program.py` say."""
+    version = "{}.{}".format(*sys.version_info)
+    wanted = (built[0], "polars>=1", *packages.CHECKER)
+    python = available(packages.environment_of, version, tmp_path / "environment", *wanted)
+    program = tmp_path / "program.py"
+    text = Path(__file__).with_name("user_program.py").read_text(encoding="utf-8")
+    program.write_text(text, encoding="utf-8")
+    done = packages.called([python, "-m", "mypy", "--strict", program.name], 900, cwd=tmp_path)
+    revealed, refused = found_by_line(done.stdout)
+    lines = dict(enumerate(text.splitlines(), 1))
+    comments = {n: line.rpartition("  # ")[2] for n, line in lines.items() if "  # " in line}
+    errors = {n: c.removeprefix("error: ") for n, c in comments.items() if c.startswith("error: ")}
+    assert refused == errors, done.stdout
+    assert revealed == {n: c for n, c in comments.items() if n not in errors}
+
+
+def found_by_line(output: str) -> tuple[dict[int, str], dict[int, str]]:
+    """The types that are revealed, without what stands in brackets, and the codes of the errors."""
+    types = re.findall(r':(\d+): note: Revealed type is "(.*)"', output)
+    codes = re.findall(r":(\d+): error: .*\[([\w-]+)\]$", output, re.MULTILINE)
+    return {int(n): plain(kind) for n, kind in types}, {int(n): code for n, code in codes}
+
+
+def plain(kind: str) -> str:
+    while (shorter := re.sub(r"\[[^\[\]]*\]", "", kind)) != kind:
+        kind = shorter
+    kind = kind.replace("builtins.", "")
+    return re.sub(r"(\w+)\.(?:\w+\.)*(\w+)", r"\2 of \1", kind)
+
+
+VERSIONS = """
+import sys, numpy, pandas, spark_mlfs
+python = ".".join(map(str, sys.version_info[:2]))
+print(python, numpy.__version__, pandas.__version__, spark_mlfs.__file__)
+"""
