@@ -168,7 +168,7 @@ def test_spark_gives_the_same_bits(spark, binning):
         )
         for X, Y in tables
     ]
-    with pytest.raises(BudgetError, match="memory_bytes"):  # of tables behind a Spark frame
+    with pytest.raises(BudgetError, match="memoryBytes"):  # of tables behind a Spark frame
         spark_mlfs.drift(frames[0], *longer, binning=binning, memory_bytes="1MB")
     names = {f"features_{j}": f"x{j}" for j in range(12)} | {
         f"labels_{j}": f"y{j}" for j in range(5)
