@@ -33,10 +33,12 @@ from .regression import sketch_width
 
 FEW_PENALTIES = 16  # different ones of features whose products exceed the budgets
 LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a row
-ROUND_PICKS = 20  # that all features meet in a further round
+ROUND_PICKS = 10  # that all features meet in a further round
 ROUND_SHARE = 4  # of the candidates one in so many is picked from there
-# features that meet the picks together: of sparse rows each block reads them all
-BLOCK, SPARSE_BLOCK = 240, 960
+# features that meet the picks together, at least and at most: each block reads all sparse rows,
+# and its products take the square of its features
+BLOCK, LARGEST_BLOCK = 480, 2000
+READING = 20  # stored values that are read in the time that a product takes
 
 
 def moments(profile: Profile, p: Values) -> FoldGrams:
@@ -257,7 +259,10 @@ def _beside(
     of_all = moments(engine.profile, p)
     weights = weights_of(engine, p, sums)
     penalties = penalties_by_feature(engine, p)
-    size = SPARSE_BLOCK if engine.profile.density < DENSE_FROM else BLOCK
+    size = BLOCK
+    if engine.profile.density < DENSE_FROM:
+        balanced = int(np.sqrt(engine.profile.nonzero / READING))
+        size = max(BLOCK, min(balanced, LARGEST_BLOCK))
     blocks = np.split(features, range(size, len(features), size))
     grams = [replace(of_all, features=np.union1d(block, picks)) for block in blocks]
     sizes = np.array([gram.state_bytes(engine.profile) for gram in grams])

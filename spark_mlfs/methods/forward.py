@@ -23,8 +23,8 @@ Cost: one scan for second moments by fold, then O(v·(k + q)) operations a fold 
 ``driverBytes`` (of arrays ``memory_bytes``), the first J of all features is finished range by
 range, and the best go on, so many or as many as fit, which the report says: three scans. So more of
 them may pick a feature that is weak alone; at most so many are picked. In each of the ``rounds``
-after the first 20 are picked from a quarter as many, all features meet them, a block at a time, and
-what goes on is the best by the first J and by that beside the 20, in turn.
+after the first 10 are picked from a quarter as many, all features meet them, a block at a time, and
+what goes on is the best by the first J and by that beside the 10, in turn.
 Raises: `DataError` where no row has all its labels known, no feature varies over those, or all
 share a fold; `BudgetError` where sums of labels exceed ``driverBytes``, or a worker's share
 ``workerBytes``; `ParameterError` where a parameter is out of range.
@@ -105,7 +105,7 @@ class Forward(Method):
             "rounds",
             1,
             Integer(1),
-            "where features are more than that: in each round after the first all of them meet 20 "
+            "where features are more than that: in each round after the first all of them meet 10 "
             "picks, and the best beside these are among those that go on",
         ),
     )
