@@ -268,6 +268,8 @@ class DriftView:
             self._overlaps(),
         ]
         _with_p_values(plots[0])
+        if plots[1] is not None:
+            plots[1].text("ty", "top:0%", number(LARGE_SHIFT))
         for plot in plots:
             if plot is not None:
                 # the first and the last window by their names, not their numbers

@@ -196,6 +196,7 @@ def test_psi_over_windows_keeps_its_axis():
     start = text.index("change of the feature itself, PSI")
     plot = text[start : text.index("</figure>", start)]
     assert 'class="whole" x1="0" x2="100" y1="60.00" y2="60.00"' in plot
+    assert '<span class="ty" style="top:0%">0.25</span>' in plot
     assert "top:0.00%" in plot and "top:-" not in plot  # what is beyond stands at the edge
 
 
