@@ -316,7 +316,10 @@ def check_packed(spark: Any, rows: Any, config: RunConfig) -> None:
 
 
 def scaled(sample: Profile, rows: int) -> Profile:
-    """Return the profile of so many rows that are like those of a sample."""
+    """Return the profile of so many rows that are like those of a sample.
+
+    Sparse features that the sample lacks are there in other rows: they are like those that it sees
+    once at most."""
     times = rows / max(1, sample.n)
 
     def scale(value: Any) -> Any:
@@ -324,5 +327,14 @@ def scaled(sample: Profile, rows: int) -> Profile:
             return np.ceil(value * times).astype(np.int64)
         return int(np.ceil(value * times))
 
-    counts = {name: scale(getattr(sample, name)) for name in COUNTED}
-    return dataclasses.replace(sample, n=rows, labelsets=0, **counts)
+    facts = {name: getattr(sample, name) for name in COUNTED}
+    lacking = sample.stored == 0
+    if sample.sparse and times > 1 and lacking.any() and not lacking.all():
+        stored = sample.stored.astype(np.float64)
+        rare = stored <= 1
+        stored[rare] = stored[rare].mean()
+        facts["stored"] = stored
+        facts["high"] = np.where(lacking, sample.high[~lacking].max(), sample.high)
+        facts["binary"] = np.where(lacking, sample.binary[~lacking].all(), sample.binary)
+    counts = {name: scale(facts[name]) for name in COUNTED}
+    return dataclasses.replace(sample, n=rows, labelsets=0, **{**facts, **counts})

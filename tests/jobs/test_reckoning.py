@@ -182,3 +182,21 @@ def test_ten_million_sparse_rows_are_taken_here(tmp_path):
         assert found.held.needed <= memory
     assert places == {18: "memory", 4: "disk", 1: "disk"}
     assert Reckoning(profile, 10**7, sample.label_names, config).place == "spark"
+
+
+def test_features_that_a_sample_lacks_are_reckoned_with(tmp_path, monkeypatch):
+    """Most words are in few rows."""
+    corpus = CORPORA["sparse"].scaled(0.02)
+    options = {"features": "features", "labels": "tags", "id": "doc"}
+    files = parts_of(corpus, tmp_path)
+    session = LocalSession(1 << 40)
+    frame = read.load(session, files, "parquet", **options)
+    config = settings(format="parquet", path=files, options=options)
+    needed = {}
+    for whole_bytes in (1 << 30, 1000):
+        monkeypatch.setattr(reckoning, "WHOLE_BYTES", whole_bytes)
+        with looked_at(frame, session, config) as sample:
+            found = reckoning.reckoned(frame, sample, config, session)
+            needed[whole_bytes] = found.held.needed
+            assert (sample.profile.n < 5000) == (whole_bytes == 1000)
+    assert 1 <= needed[1000] / needed[1 << 30] < 1.5
