@@ -14,7 +14,7 @@ import scipy.sparse as sp
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jobs.benchmarks import model
-from spark_mlfs import METHODS, pipeline
+from spark_mlfs import CLASSIFIERS, METHODS, pipeline
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli import dry_run
@@ -48,7 +48,12 @@ def test_coefficients_are_of_every_method_and_of_known_quantities():
         assert all(
             set(terms) <= set(dry_run.read_quantities(held.profile)) for terms in by_kind.values()
         )
-    assert {"parquet", "csv", "json", "arff", "libsvm", "text"} <= set(known["read"])
+    formats = {"parquet", "csv", "json", "arff", "libsvm", "text", "xc", "fasttext"}
+    assert formats | {"text of csv"} <= set(known["read"])
+    fitted = dry_run.fit_quantities(held.profile, 5)
+    assert set(CLASSIFIERS) - {"plt"} <= set(known["fit"])
+    for by_kind in known["fit"].values():
+        assert all(set(terms) <= set(fitted) for terms in by_kind.values())
     assert {*dry_run.SERIAL, *dry_run.COUNTS} <= {*amounts, "feature"} and 0 < known["command"][
         "seconds"
     ]["run"] < 10
@@ -152,6 +157,21 @@ def test_seconds_by_hand(plain):
         "of_it_alone"
     ] == pytest.approx(alone)
     assert dry_run.seconds("csv", profile, [("jmi", amounts)], 1, False) is None
+
+
+def test_the_seconds_of_a_classifier_are_those_of_reading_again_and_of_its_fit(plain, monkeypatch):
+    known = dry_run.fitted() | {"fit": {"mlknn": {"dense": {"row and label": 0.25, "value": 2.0}}}}
+    monkeypatch.setattr(dry_run, "fitted", lambda: known)
+    profile = model.generated(100, 4, 3, None).profile
+    amounts = dry_run.quantities(profile, METHODS.create("mim"), {}, 2)
+    ranked = [("mim", amounts)]
+    without = dry_run.seconds("parquet", profile, ranked, 1, False)["core_seconds"]
+    found = dry_run.seconds("parquet", profile, ranked, 1, False, ("mlknn", 2))["core_seconds"]
+    assert found - without == pytest.approx(0.001 * 100 * 4 + 0.25 * 100 * 3 + 2.0 * 100 * 2)
+    assert dry_run.seconds("parquet", profile, ranked, 1, False, ("cc", 2)) is None
+    sparse = model.generated(300, 40, 5, 4)
+    fullest = np.sort(sparse.profile.stored)[-7:].sum()
+    assert dry_run.fit_quantities(sparse.profile, 7)["value"] == fullest
 
 
 def test_bytes_that_spark_moves(monkeypatch):
