@@ -16,7 +16,7 @@ from ..evaluate.protocol import Protocol
 from ..evaluate.summary import main_metric, summary
 from ..evaluate.trials import Candidate
 from ..frames.errors import reading
-from ..frames.frame import ENGINE, MEMORY
+from ..frames.frame import MEMORY
 from ..frames.schema import FEATURES, attribute_names
 from ..output.folder import MANIFEST, Output, OutputTarget
 from ..output.journal import Journal
@@ -204,7 +204,7 @@ def _forecast(
         "output": plan.run.output,
     }
     costs = None
-    if ENGINE.accept(plan.run.engine or ENGINE.default) != "spark" and not work.elsewhere():
+    if work.is_here(plan.run):
         saved = [Candidate(titles[0], order=())] if model else []
         costs = costs_of(plan, [*saved, *candidates], MEMORY.accept(plan.run.memory_bytes))
     facts["cost"] = costs

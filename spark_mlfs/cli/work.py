@@ -180,7 +180,7 @@ class Work:
         if has_session and engine == "auto":
             reason: str | None = "a Spark session was chosen"
         else:
-            reason = needs_spark or self.elsewhere()
+            reason = needs_spark or self._elsewhere()
         if engine == "local" and reason is not None:
             raise ParameterError(
                 f"{setting('engine', 'local')}: {reason}; leave it out, or give "
@@ -203,7 +203,13 @@ class Work:
         with self.session(ahead, resumes) as spark:
             return run(self, *arguments, spark)
 
-    def elsewhere(self) -> str | None:
+    def is_here(self, chosen: Any) -> bool:
+        """Return whether this process does the work, by the engine that was chosen."""
+        engine = ENGINE.accept(chosen.engine or ENGINE.default)
+        here = engine == "auto" and of_our_own() and self._elsewhere() is None
+        return engine == "local" or here
+
+    def _elsewhere(self) -> str | None:
         """Return what of a command's input and output is not of this machine; None for nothing."""
         for _, format, _ in self.sources:
             if format in READERS and not READERS[format].local:

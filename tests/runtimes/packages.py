@@ -9,7 +9,6 @@ import sys
 import tarfile
 from pathlib import Path
 
-import environment
 from environment import REPOSITORY, UNREACHABLE, Unavailable, called
 
 # beside what the wheel brings; no plugin of pytest, no Spark
@@ -72,6 +71,3 @@ def checked(done: subprocess.CompletedProcess) -> None:
     if done.returncode and UNREACHABLE.search(done.stdout + done.stderr):
         raise Unavailable("pip reaches no package index")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-
-
-__all__ = ["CHECKER", "TOOLS", "Unavailable", "built", "called", "environment", "environment_of"]
