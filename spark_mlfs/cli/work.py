@@ -206,8 +206,8 @@ class Work:
     def is_here(self, chosen: Any) -> bool:
         """Return whether this process does the work, by the engine that was chosen."""
         engine = ENGINE.accept(chosen.engine or ENGINE.default)
-        here = engine == "auto" and of_our_own() and self._elsewhere() is None
-        return engine == "local" or here
+        is_free = engine == "auto" and of_our_own()
+        return engine == "local" or (is_free and self._elsewhere() is None)
 
     def _elsewhere(self) -> str | None:
         """Return what of a command's input and output is not of this machine; None for nothing."""
