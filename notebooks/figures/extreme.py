@@ -177,6 +177,9 @@ def page(folder: Path) -> None:
         )
     heads = ["set", ALL, "`quota`", "`mim`", "`chi2`", FREQUENCY]
     parts.append(f"## Rare labels: PSP@1 with a tenth\n\n{table(heads, lines)}\n")
+    from extreme_shares import part_of_page  # which imports this
+
+    parts.append(part_of_page(folder))
     verdict = verdict_of(by_split, sets)
     text = PAGE.format(verdict=verdict, parts="\n".join(parts))
     (HERE.parent / "extreme.md").write_text(text, encoding="utf-8")
@@ -228,6 +231,10 @@ thirds. Of imdb 6,000 rows, of tmc2007-500 4,500, of corel5k and rcv1sub1 3,000,
 Rows are brought to length 1 after the choice of words; then a linear SVM for each label (scikit-learn's `LinearSVC`, C = 1). Differences are of the same splits, with 95 % intervals that allow for the
 rows that splits share (Nadeau & Bengio 2003); bold where quotas are above by more than that. PSP@1 weighs a hit by how rare its label is
 (Jain, Prabhu & Varma 2016), divided by the best possible. The means as [CSV](extreme.csv).
+
+The table of a half to a twentieth: Reuters-21578 as tf-idf, ModApte's division without the documents that have no topic; the words chosen by
+where they occur, and behind them a label tree (napkinXC, [`plt`](how-to/large-data.md#a-classifier-for-thousands-of-labels), its file in MB).
+nDCG and PSP are normalised, seconds are CPU seconds. `notebooks/figures/extreme_shares.py` measures it, and a generated power law of 1,000 labels.
 
 `python notebooks/figures/extreme.py measure FOLDER` measures, `python notebooks/figures/extreme.py page FOLDER` writes this page.
 """

@@ -19,6 +19,7 @@ from ..blocks.codec import State
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.matrix import Matrix
+from ..lazy import cached_property
 from ..media.base import require
 from ..params import Integer, Number, Parameter, Values
 from .base import Classifier, Predictor, feature_bytes, known_rows
@@ -159,16 +160,19 @@ class TreePredictor(Predictor):
             if name.startswith(FILE):
                 yield name[len(FILE) :], value
 
-    def _model(self) -> Any:
+    @cached_property
+    def _key(self) -> str:
         digest = hashlib.sha256()
         for name, data in self._files():
             digest.update(name.encode())
-            digest.update(data)
-        key = digest.hexdigest()
-        if key not in _loaded:
+            digest.update(data.tobytes())
+        return digest.hexdigest()
+
+    def _model(self) -> Any:
+        if self._key not in _loaded:
             _loaded.clear()
-            _loaded[key] = self._load()
-        return _loaded[key]
+            _loaded[self._key] = self._load()
+        return _loaded[self._key]
 
     def _load(self) -> Any:
         with tempfile.TemporaryDirectory(prefix="spark-mlfs-") as scratch:

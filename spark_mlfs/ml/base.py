@@ -93,14 +93,13 @@ class MultiLabelEstimator(
         """Return a frame of Spark or pandas as Spark's."""
         frame = as_spark(dataset)
         was_pandas = frame is not dataset
-        dataset = frame
-        if was_pandas and self.getFeaturesCol() not in dataset.columns:
+        if was_pandas and self.getFeaturesCol() not in frame.columns:
             raise ParameterError(
                 f"the pandas frame has no column {self.getFeaturesCol()!r} of arrays; gather its "
                 "columns with spark_mlfs.read.table(spark, frame, features=[...], labels=[...]), "
                 f"or call spark_mlfs.sklearn.{type(self).__name__}"
             )
-        return dataset
+        return frame
 
     def _pack(self, dataset: DataFrame, checked: Checks) -> Packed:
         columns = self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol()

@@ -112,7 +112,7 @@ def test_on_spark_it_is_the_same_model(spark):
 
     x, y = words()
     frame = frame_of(spark, x.toarray(), y, sparse=True).repartition(5)
-    model = classifier_class("plt")(featuresCol="features", labelsCol="labels").fit(frame)
+    model = classifier_class("plt")(idCol="id").fit(frame)
     state, predictor = fitted(x, y)
     assert all(np.array_equal(state[name], model.state[name]) for name in state)
     rows = model.transform(frame).select("id", "rawPrediction").collect()
