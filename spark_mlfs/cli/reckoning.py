@@ -257,7 +257,8 @@ def looked_at(frame: Any, spark: Any, config: RunConfig) -> Any:
         rows = frame.spread(min(SAMPLE, max(LEAST, SAMPLE_BYTES // width)), PLACES)
         element = frame.kinds[LABELS].element
         if element is not None and element.text and attribute_names(frame, LABELS) is None:
-            tags = vocabulary_of(packed_from(frame) or frame, LABELS)
+            original: Any = frame
+            tags = vocabulary_of(packed_from(original) or original, LABELS)
             rows = rows.withMetadata(LABELS, attribute_metadata(tags))
         frame = rows
     return packed(frame, spark, config.data.grades(), counted=config.counted)
@@ -267,9 +268,11 @@ def rows_about(frame: Any, sample: Profile) -> int:
     """Return about how many rows a frame of this process has, by its files and a `sample` of it."""
     if not is_large(frame):
         return sample.n
-    if frame.num_rows is not None:
-        return max(sample.n, frame.num_rows)
-    return sample.n * frame.bytes // max(1, sample.size)
+    rows: int | None = frame.num_rows
+    size: int = frame.bytes
+    if rows is not None:
+        return max(sample.n, rows)
+    return sample.n * size // max(1, sample.size)
 
 
 def reckoned(
