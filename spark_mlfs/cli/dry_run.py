@@ -327,7 +327,7 @@ def _lines(facts: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
     sampled = facts["rows_looked_at"]
     of_sample = ""
     if sampled < facts["rows"]:
-        of_sample = f" (features and labels of the first {sampled} rows)"
+        of_sample = f" (as {sampled} of the rows have them)"
     states = [f"{name}: at most {size(state)}" for name, state in facts["statistics"].items()]
     pairs = facts["pairs_of_rows"]
     classifier = facts["classifier"]
