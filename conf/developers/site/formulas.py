@@ -13,10 +13,10 @@ SIGNS = re.compile(r"[ΣΠ√‖∈∩∪²½≤≥⟨∇∘]|\b\w_\{|\b[A-Z]\(\
 CODE = r"`[^`]+`|\b[a-z]{2,}\w*=(?:\"[^\"]*\"|\w+)"
 # behind one letter, a bracket, a power or a word such as max; `label_coding` is a name
 BASE = r"(?<![\w\"])(?:[A-Za-z]|max|min)|[Α-ω]|[⟩‖)\]²³'ℓ]"
-SCRIPT = r"[_^](?:\{[^{}]*\}|·*[A-Za-z0-9α-ω]+(?:[⊥']|·+(?=[\s,/)]|$))*|·+)"
+SCRIPT = r"[_^](?:\{[^{}]*\}|·*(?:[A-Za-z0-9]+|[α-ω])(?:[⊥']|·+(?=[\s,/)]|$))*|·+)"
 PIECES = re.compile(
     rf"(?P<code>{CODE})|(?P<base>{BASE})(?P<scripts>(?:{SCRIPT})+)"
-    r"|(?P<letter>(?<![\w.])[A-Za-z](?![\w.])|[α-ω])|(?P<gap> {2,})"
+    r"|(?P<letter>(?<![\w.])(?:[A-Za-z]|[A-Z]{2,4})(?![\w.])|[α-ω])|(?P<gap> {2,})"
 )
 PLAIN = ("none", "text")  # languages
 PAGES = re.compile(r"methods/(?!README)|reference/(extractors|classifiers)$|gmba-modes$|why/")
@@ -38,7 +38,7 @@ def pieces(text: str, letters: bool = True) -> Iterator[nodes.Node]:
             yield nodes.inline(" ", " ", classes=["gap"])
         else:
             base = match["base"] or match["letter"]
-            italic = letters and len(base) == 1 and base.isalpha() and base not in "ΣΠ"
+            italic = letters and base.isalpha() and base not in ("Σ", "Π", "max", "min")
             yield nodes.emphasis(base, base) if italic else nodes.Text(base)
             for script in re.findall(SCRIPT, match["scripts"] or ""):
                 kind = nodes.subscript if script[0] == "_" else nodes.superscript
