@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,16 @@ def pytest_cmdline_main(config):
         chosen.dist, chosen.loadscopereorder = "loadfile", False
 
 
+if not find_spec("pyspark"):
+
+    def pytest_ignore_collect(collection_path):
+        """Leave out the files that import pyspark, where it is not installed."""
+        if not re.fullmatch(r"(test_|conftest).*\.py", collection_path.name):
+            return None
+        text = collection_path.read_text(encoding="utf-8")
+        return True if re.search(r"^(from|import) pyspark", text, re.MULTILINE) else None
+
+
 def pytest_configure(config):
     os.environ["MLFS_SLOW"] = config.getoption("--slow")
 
@@ -114,8 +126,7 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def spark():
     """One local session for a test process: few shuffle partitions, and what `conf` says."""
-    if os.environ.get("MLFS_SPARK") == "none":
-        pytest.skip("MLFS_SPARK=none: no session")
+    pytest.importorskip("pyspark")
     from spark_mlfs.session.local import local_session
 
     session = local_session(

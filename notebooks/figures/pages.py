@@ -17,7 +17,7 @@ from PIL import Image
 from spark_mlfs import cli
 
 HERE = Path(__file__).resolve().parent
-WINDOW, SHOWN = (1000, 1250), (640, 800)  # pixels of a page, and of its picture
+WINDOW, SHOWN = (1000, 1250), (560, 700)  # pixels of a page, and of its picture
 BY_PATH = ["--text", "body", "--id", "doc_id", "--format", "csv"]
 LABELS = ["--labels-col", "topics", "--option", "label_delimiter=;"]
 SETS = {"emotions": "emotions", "flags": "flags", "birds": "birds", "scene": "scene-train"}
@@ -88,7 +88,7 @@ def photograph(page: Path, picture: Path) -> None:
         subprocess.run(command, check=True, capture_output=True)
         with Image.open(shot) as image:
             small = image.convert("RGB").resize(SHOWN, Image.Resampling.LANCZOS)
-    small.save(picture, quality=72, optimize=True, progressive=True)
+    small.save(picture, quality=64, optimize=True, progressive=True)
 
 
 if __name__ == "__main__":
