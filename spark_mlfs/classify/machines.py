@@ -21,7 +21,7 @@ from ..kernels.hashing import mix
 from ..kernels.matrix import Matrix, decisions, dense
 from ..kernels.platt import platt
 from ..kernels.scaling import Scaling, unit_rows
-from ..params import Choice, Integer, Number, Parameter, Values
+from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from .base import CELLS, feature_bytes, known_rows, stored_values
 
 FOLDS = 3
@@ -41,6 +41,15 @@ LINEAR = (
         "l2: the scaled rows have length 1; none: they stay; auto: l2 of sparse rows, as those of "
         "texts, with scaling none",
     ),
+)
+
+# of Reuters, Netflix and Slashdot Brier score and log loss are less with 3 than with 1, of rows
+# of other lengths more often not
+WEIGHT_OF_LOSS = Parameter(
+    "c",
+    None,
+    Optional(Number(0, above=True)),
+    "weight of the loss against the penalty ½‖w‖²; None: 3 of rows of length 1, else 1",
 )
 
 
@@ -124,7 +133,10 @@ def label_machines(
     x = rows.x if len(profile.varying) == rows.d else rows.x[:, profile.varying]
     scaling = Scaling.of_rows(x, p["scaling"])
     x = scaling.apply(x)
-    if norm_of(profile, p) == "l2":
+    norm = norm_of(profile, p)
+    if p["c"] is None:
+        p = {**p, "c": 3.0 if norm == "l2" else 1.0}
+    if norm == "l2":
         x = unit_rows(x)
     y = rows.labels(profile.q)
     if x.size and max(x.max(), -x.min()) > LARGEST:

@@ -22,7 +22,7 @@ from ..lazy import cached_property
 from ..params import Choice, Flag, Integer, Parameter, Values
 from .base import SCALING, Classifier, Predictor
 from .knn import LABEL_BYTES, BRkNN
-from .machines import LINEAR, beside, machine_bytes, machines_of
+from .machines import LINEAR, WEIGHT_OF_LOSS, beside, machine_bytes, machines_of
 
 CHAINED = 1 << 22  # values of the training rows of a neighbour chain that are compared at once
 
@@ -108,12 +108,13 @@ class Logistic(BRSVM):
     Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows
     exceed $budget; $range.
     Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR).
-    Deviations: liblinear penalises the intercept b with w."""
+    Deviations: ``c`` is 3 of rows of length 1, as those of texts, where it is not given; liblinear
+    penalises the intercept b with w."""
 
     name = "logistic"
     title = "logistic regression per label"
     when = "probabilities of many features, sparse ones too, without folds"
-    parameters = (*LINEAR, SCALING)
+    parameters = (WEIGHT_OF_LOSS, *LINEAR[1:], SCALING)
 
     def fit(self, engine: Engine, p: Values) -> State:
         return machines_of(engine, {**p, "loss": "logistic"}, scores="calibrated")

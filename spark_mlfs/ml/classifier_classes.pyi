@@ -60,6 +60,10 @@ class _Scores:
     scores: Param[Literal['decision', 'calibrated']]
     def getScores(self) -> Literal['decision', 'calibrated']: ...
     def setScores(self, value: Literal['decision', 'calibrated']) -> Self: ...
+class _C_:
+    c: Param[float | None]
+    def getC(self) -> float | None: ...
+    def setC(self, value: float | None) -> Self: ...
 class _Base:
     base: Param[Literal['svm', 'knn']]
     def getBase(self) -> Literal['svm', 'knn']: ...
@@ -91,13 +95,13 @@ class BRSVMClassifier(_C, _MaxIter, _Tol, _Seed, _Norm, _LabelSpecific, _Scores,
         norm: Literal['auto', 'l2', 'none'] = "auto", labelSpecific: bool = False,
         scores: Literal['decision', 'calibrated'] = "decision",
         scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> Self: ...
-class LogisticClassifier(_C, _MaxIter, _Tol, _Seed, _Norm, _Scaling, ClassifierEstimator, entry="logistic"):
+class LogisticClassifier(_C_, _MaxIter, _Tol, _Seed, _Norm, _Scaling, ClassifierEstimator, entry="logistic"):
     """Logistic regression per label."""
-    def __init__(self, *, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0,
-        norm: Literal['auto', 'l2', 'none'] = "auto",
+    def __init__(self, *, c: float | None = None, maxIter: int = 10000, tol: float = 0.0001,
+        seed: int = 0, norm: Literal['auto', 'l2', 'none'] = "auto",
         scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> None: ...
-    def setParams(self, *, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0,
-        norm: Literal['auto', 'l2', 'none'] = "auto",
+    def setParams(self, *, c: float | None = None, maxIter: int = 10000, tol: float = 0.0001,
+        seed: int = 0, norm: Literal['auto', 'l2', 'none'] = "auto",
         scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> Self: ...
 class ClassifierChainClassifier(_Base, _Order, _K, _C, _MaxIter, _Tol, _Seed, _Norm, _Scaling, ClassifierEstimator, entry="cc"):
     """A chain of linear support vector machines or of nearest-neighbour votes."""

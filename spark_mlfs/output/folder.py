@@ -19,17 +19,19 @@ from __future__ import annotations
 
 import csv
 import fnmatch
+import io
 import os
 import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from pandas.api.types import is_numeric_dtype
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
@@ -342,7 +344,8 @@ class OutputTarget:
 
 
 # the signs, as wide as an ideograph too, behind a byte order mark, which readers pass over
-_FORMULA = re.compile("['\ufeff]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_FORMULA = re.compile("^['\ufeff]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_RETURN = re.compile("\r")
 
 
 def csv_text(frame: pd.DataFrame) -> str:
@@ -352,20 +355,42 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 def csv_parts(frame: pd.DataFrame) -> Iterator[str]:
     """Yield the text of `csv_text`, some rows after the others."""
-    texts = [name for name, kind in frame.dtypes.items() if not is_numeric_dtype(kind)]
+    names = [*frame.columns]
+    columns = [frame.iloc[:, place] for place in range(len(names))]
+    cells = [column for column in columns if not is_numeric_dtype(column.dtype)]
     quoting = csv.QUOTE_MINIMAL
-    if any("\r" in str(cell) for cell in chain(frame.columns, *(frame[name] for name in texts))):
+    if any(_hold(_RETURN, column) for column in [pd.Series(names, dtype=object), *cells]):
         quoting = csv.QUOTE_NONNUMERIC  # it ends a line for most readers, and is not quoted else
     for first in range(0, max(1, len(frame)), ROWS_AT_ONCE):
-        escaped = frame.iloc[first : first + ROWS_AT_ONCE].rename(columns=_escaped)
-        for name in map(_escaped, texts):
-            escaped[name] = escaped[name].map(_escaped)
-        yield escaped.to_csv(
-            index=False,
-            header=not first,
-            lineterminator="\n",
-            quoting=quoting,
-        )
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n", quoting=quoting)
+        if not first:
+            writer.writerow(map(_escaped, names))
+        rows = slice(first, first + ROWS_AT_ONCE)
+        writer.writerows(zip(*(_written(column.iloc[rows]) for column in columns), strict=True))
+        yield text.getvalue()
+
+
+def _written(column: pd.Series) -> list[Any]:
+    """Return cells as a writer of CSV takes them: nothing for a missing one, texts escaped."""
+    if column.dtype.kind in "mM":  # as pandas writes times
+        column = column.astype(str).where(column.notna())
+    cells = column.tolist()
+    if not is_numeric_dtype(column.dtype) and _hold(_FORMULA, column):
+        cells = [*map(_escaped, cells)]
+    if column.hasnans:
+        absent = column.isna().tolist()
+        cells = ["" if lacks else cell for cell, lacks in zip(cells, absent, strict=True)]
+    return cells
+
+
+def _hold(pattern: re.Pattern[str], column: pd.Series) -> bool:
+    """Return whether some cell, as a text, matches a pattern."""
+    try:
+        texts = pa.array(column, pa.large_string(), from_pandas=True)
+    except (pa.ArrowException, UnicodeError):
+        return any(pattern.search(str(cell)) for cell in column)
+    return bool(pc.any(pc.match_substring_regex(texts, pattern.pattern)).as_py())
 
 
 def _escaped(cell: Any) -> Any:

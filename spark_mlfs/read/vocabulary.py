@@ -121,7 +121,8 @@ def _of_listed(texts: DataFrame, splitting: Splitting, listed: Sequence[str]) ->
         yield pa.RecordBatch.from_arrays([cells], ["sums"])
 
     rows = texts.mapInArrow(counted, "sums array<bigint>").collect()
-    total = np.sum([row["sums"] for row in rows], axis=0, dtype=np.int64)
+    parts = np.array([row["sums"] for row in rows], np.int64)
+    total = parts.reshape(-1, len(listed) + 1).sum(axis=0)
     return Vocabulary(list(listed), total[:-1], int(total[-1]), 0.0)
 
 

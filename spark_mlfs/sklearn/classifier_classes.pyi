@@ -31,8 +31,8 @@ class BRSVMClassifier(ClassifierOfArrays, entry="br-svm"):
         scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> None: ...
 class LogisticClassifier(ClassifierOfArrays, entry="logistic"):
     """Logistic regression per label."""
-    def __init__(self, *, c: float = 1.0, max_iter: int = 10000, tol: float = 0.0001, seed: int = 0,
-        norm: Literal['auto', 'l2', 'none'] = "auto",
+    def __init__(self, *, c: float | None = None, max_iter: int = 10000, tol: float = 0.0001,
+        seed: int = 0, norm: Literal['auto', 'l2', 'none'] = "auto",
         scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> None: ...
 class ClassifierChainClassifier(ClassifierOfArrays, entry="cc"):
     """A chain of linear support vector machines or of nearest-neighbour votes."""

@@ -36,6 +36,7 @@ FREE_BITS = 10  # the same of a feature whose range is not known yet
 TERM_BITS = 20  # of counts of terms, which are whole numbers of quanta
 LOG_BITS = 6  # of 1 + their logarithms
 TERMS = "terms"  # the option that says how texts became terms
+AS_THEY_ARE = "weighed beforehand"  # where it does not: weights may be any numbers
 PAIRS_OPTION = "pairs of"  # the option that names the features whose pairs are counted
 FEATURE_ARRAYS = ("low", "high", "binary", "centre", "reach")
 ABSENT_FEATURE = {
@@ -106,7 +107,7 @@ class Basis:
         if profile.terms:  # what counts sees whether a term occurs
             zeros = np.zeros_like(low)
             binary = np.ones_like(binary)
-            if TERMS in options:  # whose values are known to be whole, or small
+            if AS_THEY_ARE not in options.get(TERMS, ()):  # values are whole, or small
                 reach = np.full_like(reach, 2.0 ** _free_bits(options))
             arrays = (zeros, zeros + 1, binary, zeros, reach)
             rules = np.full(len(low), NOT_ZERO) if by_occurrence else None
@@ -203,6 +204,8 @@ class Basis:
                     "--for quota"
                 )
             rules = _of_features(features, self.rules, new=NOT_ZERO)
+        if TERMS in self.options:
+            rules = np.full(len(features), NOT_ZERO)
         if binning.startswith("quantile"):
             if num_bins not in self.edges:
                 raise ParameterError(
@@ -275,7 +278,7 @@ class Basis:
 
 def _free_bits(options: dict[str, Any]) -> int:
     """Return the bits between 1 and the ends of the grid of a feature whose range is not known."""
-    if TERMS not in options:
+    if AS_THEY_ARE in options.get(TERMS, (AS_THEY_ARE,)):
         return FREE_BITS
     return LOG_BITS if "sublinear=True" in options[TERMS] else TERM_BITS
 

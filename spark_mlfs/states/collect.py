@@ -36,7 +36,7 @@ from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes
 from ..typing import Column, Labels, Table
-from .basis import PAIRS_OPTION, TERMS, Basis, RowLayout
+from .basis import AS_THEY_ARE, PAIRS_OPTION, TERMS, Basis, RowLayout
 from .idf import TFIDF
 from .kinds import PAIR_KINDS, bins_of, name_of
 from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
@@ -211,6 +211,8 @@ def collected(
     paired = [kind for kind in kinds if name_of(kind) in PAIR_KINDS]
     unpaired = [kind for kind in kinds if kind not in paired]
     options = _options_of(reading)
+    if rows.profile.terms:
+        options.setdefault(TERMS, [AS_THEY_ARE])
     if any(name_of(kind) in ("groups", "folds") for kind in kinds):
         options["row ids"] = rows.profile.named_ids
     if like is None:
@@ -361,7 +363,7 @@ def _check_like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) 
     for name in sorted(basis.options.keys() | options.keys()):
         mine = options.get(name)
         theirs = basis.options.get(name)
-        if name == TERMS and theirs is None and TFIDF not in mine:
+        if name == TERMS and theirs is None and TFIDF not in (mine or ()):
             continue  # states of earlier versions do not tell
         optional = name in ("row ids", PAIRS_OPTION) and name not in options
         if mine != theirs and not optional:

@@ -190,8 +190,12 @@ def test_logistic_regression_is_that_of_scikit_learn():
     model = LogisticClassifier(tol=1e-8).fit(x, y)
     scores = model.predict_proba(z)
     for label in range(2):
-        theirs = LogisticRegression(solver="liblinear", C=model.c, tol=1e-8, max_iter=10_000)
+        theirs = LogisticRegression(solver="liblinear", C=3, tol=1e-8, max_iter=10_000)
         expected = theirs.fit(normalize(x), y[:, label]).predict_proba(normalize(z))[:, 1]
         np.testing.assert_allclose(scores[:, label], expected, atol=1e-6)
         assert (model.predict(z)[:, label] == (scores[:, label] > 0.5)).all()
     assert (scores[:, 2] > 1 - 1e-12).all()
+    dense = model.fit(x.toarray(), y).predict_proba(z.toarray())  # of any length
+    theirs = LogisticRegression(solver="liblinear", C=1, tol=1e-8, max_iter=10_000)
+    expected = theirs.fit(x.toarray(), y[:, 0]).predict_proba(z.toarray())[:, 1]
+    np.testing.assert_allclose(dense[:, 0], expected, atol=1e-6)

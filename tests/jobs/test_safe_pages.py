@@ -3,6 +3,7 @@ loads nothing and runs nothing."""
 
 from __future__ import annotations
 
+import csv
 import re
 import unicodedata
 
@@ -13,6 +14,7 @@ import pytest
 import spark_mlfs
 from spark_mlfs.adapters import glance
 from spark_mlfs.markup import prose, visible
+from spark_mlfs.output import folder
 from spark_mlfs.output.folder import csv_text
 
 pytestmark = pytest.mark.local
@@ -129,3 +131,29 @@ def test_formulas(sign):
     head, first, *others = csv_text(frame).split("\n")
     assert head == f"'{sign}1,n" and first == f"'{sign}cmd(),-1"
     assert others == ["plain,2", "\ufeffname,3", ""]
+
+
+@pytest.mark.parametrize("sign", ["", "\r", "=1", "\ufeff=2"])
+def test_tables_are_written_as_pandas_writes_them(sign):
+    rng = np.random.default_rng(0)
+    size = 300
+    numbers = rng.normal(size=size) * 10.0 ** rng.integers(-30, 30, size)
+    texts = rng.choice(["a", "b,c", 'd"e', "f\ng", "", None, sign + "x"], size)
+    frame = pd.DataFrame(
+        {
+            "rank": np.arange(size),
+            "name": texts,
+            "score": np.where(rng.random(size) < 0.1, np.nan, numbers),
+            "kept": rng.random(size) < 0.5,
+            "whole": rng.integers(-5, 5, size).astype(float),
+            "lists": [[1, "a"]] * size,
+            "day": pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(size), "D"),
+        }
+    )
+    expected = frame.assign(name=frame["name"].map(folder._escaped)).to_csv(
+        index=False,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if "\r" in sign else csv.QUOTE_MINIMAL,
+    )
+    assert folder.csv_text(frame) == expected
+    assert folder.csv_text(frame[:0]) == ",".join(frame.columns) + "\n"

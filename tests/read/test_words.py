@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import spark_mlfs
-from spark_mlfs import ParameterError, read
+from spark_mlfs import ParameterError, read, states
 from spark_mlfs.errors import camel
 from spark_mlfs.frames.frame import Kind, LocalFrame
 from spark_mlfs.frames.schema import attribute_names
@@ -253,3 +253,16 @@ def test_what_counts_sees_whether_a_term_occurs():
     best = spark_mlfs.rank(present, tags, "mim", 3)["index"]
     names = pipeline.fit(texts, tags).get_feature_names_out()
     assert sorted(names) == sorted(weighed.get_feature_names_out()[best])
+
+
+def test_weights_of_terms_are_collected_as_what_occurs():
+    """As they are: most of them are below a fifth."""
+    texts = random_words(4)
+    tags = [[tag for tag in ("w1", "w2") if text.count(tag) > 1] for text in texts]
+    x = TextFeatures(min_df=1).fit(texts).transform(texts)
+    present = (x.toarray() > 0).astype(float)
+    collected = states.collect(x, tags, ["mim", "quota", "ridge"])
+    for method, table in (("mim", present), ("quota", present), ("ridge", x.toarray())):
+        expected = spark_mlfs.rank(table, tags, method)
+        scores = states.rank(collected, method)["score"]
+        np.testing.assert_allclose(scores, expected["score"], atol=1e-10)
