@@ -108,11 +108,13 @@ def collect(  # noqa: PLR0913
         if corpus is not None:
             frame, reading[TERMS] = corpus.summable()
         row_id = ID if ID in frame.columns else None
-        columns: Any = (FEATURES, labels or LABELS, row_id)
+        label_column: Any = labels or LABELS
         weight: Any = sample_weight
         rows: Dataset = pack(
             frame,
-            *columns,
+            FEATURES,
+            label_column,
+            row_id,
             weight=weight,
             grades=grades,
             partial_rows=True,
