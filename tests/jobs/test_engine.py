@@ -203,7 +203,7 @@ def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
         "--labels-col",
         "y",
         "--memory-bytes",
-        12 << 20,
+        2 << 20,
     ]
     for more, said in (
         (["--dry-run"], "rows and statistics take"),
@@ -213,7 +213,7 @@ def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
         code, _, err = alone(
             "select", *data, "--method", "ridge", "--output", tmp_path / "out", *more
         )
-        assert code == 2 and said in err and "more than --memory-bytes 12 MB" in err, err
+        assert code == 2 and said in err and "more than --memory-bytes 2 MB" in err, err
         assert ("takes Spark, which is not installed" in err) == (said != "needs")
 
 
