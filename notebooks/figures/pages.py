@@ -65,7 +65,7 @@ def commands(folder: Path) -> list[list[str]]:
          "--num-top-features", "1000", "--classifier", "br-svm", "--classifier-set",
          "scores=calibrated", "--output", "reuters"],
         ["score", "--model", "reuters", "--data", test, *BY_PATH, "--threshold", "0.5",
-         "--explain", "--output", "scored"],
+         "--explain", "3", "--output", "scored"],
         ["check", "--model", "reuters", "--data", test, *BY_PATH, *LABELS, "--output", "checked"],
         ["drift", "--before", train, "--after", test, *BY_PATH, *LABELS, "--option",
          "vocab_size=2000", "--output", "drift"],
