@@ -246,7 +246,7 @@ class LocalEngine(Engine):
     def _sharded(self, statistic: FeatureShardedStatistic) -> ndarray:
         """Return the numbers of all features, range by range."""
         edges = self.edges_of(statistic)
-        shards = statistic.shards(self._read(statistic), self.profile, edges)
+        shards = statistic.shards([*self._read(statistic)], self.profile, edges)
         ranges = zip(itertools.pairwise(edges.tolist()), shards, strict=True)
         return statistic.gather(
             statistic.reduce_shard(state, first, last, self.profile)
