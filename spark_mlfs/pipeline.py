@@ -375,8 +375,8 @@ def _compute(
     if isinstance(packed, InMemoryDataset):
         try:
             return _compute_here(packed, work, progress, budgets)
-        except WorkerBudgetError:
-            if not packed.to_disk():
+        except WorkerBudgetError:  # where rows weigh too much, they may go to a file
+            if not _fits(packed, work, budgets, on_disk=True) or not packed.to_disk():
                 raise
         return _compute_here(packed, work, progress, budgets)
     own_engine = packed.engine(budgets)  # states bring one
@@ -398,7 +398,7 @@ def _compute(
         ON_THE_DRIVER,
     )
     tried_jobs = 0
-    if packed.profile.size <= budgets.small and _fits_one_task(packed, work, budgets):
+    if packed.profile.size <= budgets.small and _fits(packed, work, budgets):
         tried_jobs = 1
         try:
             result, cost = run_in_one_task(packed, work, budgets)
@@ -424,9 +424,14 @@ def _compute_here(
         return *work(engine), False
 
 
-def _fits_one_task(packed: Dataset, work: Any, budgets: Budgets) -> bool:
-    """Return whether the states that are known beforehand fit the budgets of one task."""
-    outline = SizingEngine(packed.profile, budgets)
+def _fits(
+    packed: Dataset,
+    work: Any,
+    budgets: Budgets,
+    on_disk: bool = False,
+) -> bool:
+    """Return whether one process holds the states that are known beforehand, and the rows."""
+    outline = SizingEngine(packed.profile, budgets, on_disk)
     outline.rescale_extremes()
     needs = work.needs(outline) if hasattr(work, "needs") else []
     return outline.fits(needs)

@@ -77,7 +77,8 @@ class InMemoryDataset(Dataset):
 
     @property
     def block(self) -> Block:
-        return join(self.blocks)
+        rows = self.stored
+        return join(rows if isinstance(rows, list) else [*rows])
 
     @property
     def stored(self) -> Sequence[Block]:

@@ -289,3 +289,10 @@ def test_rows_whose_statistics_exceed_the_memory_go_to_the_file_then(tmp_path):
         assert ranked(whole, Request.of("ridge")) == here
     with disk_of(tmp_path, memory=1 << 30) as rows:
         assert rows.blocks.disk is None and ranked(rows, Request.of("ridge")) == here
+
+
+def test_rows_stay_in_memory_where_a_file_would_not_help(tmp_path):
+    with disk_of(tmp_path, memory=1 << 20) as rows:
+        rows.memory = 4000  # less than the matrix takes
+        assert ranked(rows, Request.of("ridge")) == "WorkerBudgetError"
+        assert rows.blocks.disk is None
