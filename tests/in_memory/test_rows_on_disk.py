@@ -140,7 +140,7 @@ def test_ranges_buckets_and_slices(packed, kind, method, parameters, monkeypatch
     monkeypatch.setattr(TwoWay, "gathered_bytes", 0)
     monkeypatch.setattr(disk, "DIRECT_BYTES", 0)
     monkeypatch.setattr(disk, "CODED_BYTES", 1 << 10)
-    monkeypatch.setattr(DiskEngine, "row_bytes", 0)
+    monkeypatch.setattr(DiskEngine, "_row_bytes", lambda engine, in_order=False: 0)
     seen = []
     cuts = disk.cuts
 
@@ -282,7 +282,7 @@ def test_rows_whose_statistics_exceed_the_memory_go_to_the_file_then(tmp_path):
     """Packing held them: they leave when they would be refused."""
     with disk_of(tmp_path, memory=1 << 20) as rows:
         assert rows.blocks.disk is None
-        rows.memory = rows.profile.size * 2 + 10_000
+        rows.memory = rows.profile.size
         whole = rows.with_profile(rows.profile)
         here = ranked(rows.with_profile(rows.profile), Request.of("ridge"))
         assert rows.blocks.disk is not None and not rows.blocks
