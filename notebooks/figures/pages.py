@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 WINDOW, SHOWN = (1000, 1250), (560, 700)  # pixels of a page, and of its picture
 BY_PATH = ["--text", "body", "--id", "doc_id", "--format", "csv"]
 LABELS = ["--labels-col", "topics", "--option", "label_delimiter=;"]
-SETS = {"emotions": "emotions", "flags": "flags", "birds": "birds", "scene": "scene-train"}
+SETS = {"emotions": "emotions", "flags": "flags", "birds": "birds-train", "scene": "scene-train"}
 PLAN = """
 protocol = {{folds = "3-fold", sizes = [5, 10, 20, 40]}}
 method = [{{name = "mim"}}, {{name = "jmi"}}, {{name = "f-statistic"}}, {{name = "ridge"}}, {{name = "forward"}}]
