@@ -29,6 +29,8 @@ _UNPARTED = (
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{M}]{3,}"
 )
 _MANY = 0.05  # of the words
+FACTS = 2  # rows that stand for no term
+TERM_BYTES = 256  # of a term that Spark hands over
 ALL_WORDS = ""  # the term whose sum is that of all words
 _NONE = np.zeros(1, np.int64)  # where the words of no text begin
 _SCHEMA = pa.schema(
@@ -219,8 +221,15 @@ def _on_spark(texts: DataFrame, splitting: Splitting, choice: Choice) -> pa.Tabl
     summed = by_term.agg(F.sum("total").alias("total"), F.sum("texts").alias("texts"))
     if choice.min_df >= 1:
         summed = summed.where((F.col("texts") >= choice.min_df) | F.col("term").isNull())
+    if choice.size is not None and choice.min_df >= 1 and choice.max_df == 1:
+        is_term = F.coalesce(F.length("term"), F.lit(0)) > 0  # facts come first
+        ordered = summed.orderBy(is_term, F.desc("total"), "term")
+        summed = ordered.limit(choice.size + FACTS)
+    most = max(splitting.buckets, min(MOST_TERMS, default_memory() // TERM_BYTES)) + FACTS
     with small_batches(texts.sparkSession), reading():
-        rows = summed.limit(MOST_TERMS + 2).toPandas()
+        rows = summed.limit(most + 1).toPandas()
+    if len(rows) > most:
+        raise TooManyTerms("the terms of the texts do not fit the memory of this process")
     return pa.Table.from_pandas(rows, _SCHEMA, preserve_index=False)
 
 

@@ -266,3 +266,34 @@ def test_weights_of_terms_are_collected_as_what_occurs():
         expected = spark_mlfs.rank(table, tags, method)
         scores = states.rank(collected, method)["score"]
         np.testing.assert_allclose(scores, expected["score"], atol=1e-10)
+
+
+def test_what_counts_sees_whether_a_term_occurs_on_spark(spark, monkeypatch):
+    texts = random_words(4)
+    tags = [[tag for tag in ("w1", "w2") if text.count(tag) > 1] for text in texts]
+    frame = spark.createDataFrame(
+        list(zip(texts, tags, strict=True)), "body string, labels array<string>"
+    )
+    encoder = spark_mlfs.TextFeatures(minDf=1, inputCol="body").fit(frame)
+    weighed = encoder.transform(frame)
+    selector = spark_mlfs.MIMSelector(numTopFeatures=5, outputCol="kept").fit(weighed)
+    here = TextFeatures(min_df=1).fit(texts)
+    present = (here.transform(texts).toarray() > 0).astype(float)
+    expected = spark_mlfs.rank(present, tags, "mim", 5)
+    assert [*selector.selectedFeatures] == expected["index"].tolist()
+    np.testing.assert_array_equal(selector.ranking["score"][:5], expected["score"])
+    kept = selector.transform(weighed)
+    again = spark_mlfs.MIMSelector(numTopFeatures=2, featuresCol="kept", outputCol="best").fit(kept)
+    names = here.get_feature_names_out()[expected["index"][:2]]
+    assert [*again.selectedFeatureNames] == names.tolist()
+    states_of = states.collect(weighed, "labels", "mim")
+    ranking = states.rank(states_of, "mim", 5)
+    np.testing.assert_allclose(ranking["score"], expected["score"], atol=1e-12)
+    few = spark_mlfs.TextFeatures(minDf=1, inputCol="body", vocabSize=4).fit(frame)
+    names = TextFeatures(min_df=1, vocab_size=4).fit(texts).get_feature_names_out()
+    assert few.getVocabulary() == names.tolist()
+    monkeypatch.setattr("spark_mlfs.read.vocabulary.MOST_TERMS", 3)
+    monkeypatch.setattr("spark_mlfs.read.text_options.BUCKETS", 1 << 12)
+    with pytest.warns(UserWarning, match="of this process: they are hashed to 4096 features"):
+        hashed = spark_mlfs.TextFeatures(minDf=1, inputCol="body").fit(frame)
+    assert hashed.getBuckets() == 4096 and len(hashed.getVocabulary()) == 9
