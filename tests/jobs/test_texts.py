@@ -146,3 +146,11 @@ def test_test_files_have_the_words_of_training(folder, run, tmp_path):
     run("evaluate", *flags, "--test-data", tmp_path / "test.csv", "--output", tmp_path / "out")
     cells = pd.read_csv(tmp_path / "out/cells.csv").set_index("method")
     assert cells.loc["mim", "microF1"] > 0.95 and cells.loc["all features", "features"] == 40
+
+
+def test_files_are_scored_by_their_names_as_they_are(folder, run, tmp_path):
+    """A percent sign in a name begins no escape."""
+    pd.read_csv(folder / "train.csv.gz").to_csv(folder / "a%20b.csv", index=False)
+    run("select", "--text", "body", *SELECT, tmp_path / "m", "--classifier", "br-svm")
+    run("score", "--model", tmp_path / "m", "--output", tmp_path / "s", data="a%20b.csv")
+    assert len(pd.read_parquet(tmp_path / "s/data")) == 200

@@ -188,3 +188,10 @@ def test_both_engines_read_and_write_the_same(spark, tmp_path, capsys):
     assert 0 < kept.sum() < 300
     _, features, labels = rows_here(load(HERE, str(tmp_path / "local"), "xc"))
     assert np.array_equal(features, x[kept][:, places]) and np.array_equal(labels, y[kept])
+
+
+def test_labels_may_be_millions_where_the_first_line_counts_them(tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text("2 3 2000000\n1999999 0:1\n0,7 1:1 2:1\n")
+    frame = load(LocalSession(), str(path), "xc")
+    assert len(attribute_names(frame, LABELS)) == 2_000_000 and frame.count() == 2
