@@ -358,7 +358,7 @@ def csv_parts(frame: pd.DataFrame) -> Iterator[str]:
     names = [*frame.columns]
     columns = [frame.iloc[:, place] for place in range(len(names))]
     cells = [column for column in columns if not is_numeric_dtype(column.dtype)]
-    quoting = csv.QUOTE_MINIMAL
+    quoting: Any = csv.QUOTE_MINIMAL
     if any(_hold(_RETURN, column) for column in [pd.Series(names, dtype=object), *cells]):
         quoting = csv.QUOTE_NONNUMERIC  # it ends a line for most readers, and is not quoted else
     for first in range(0, max(1, len(frame)), ROWS_AT_ONCE):
@@ -375,7 +375,7 @@ def _written(column: pd.Series) -> list[Any]:
     """Return cells as a writer of CSV takes them: nothing for a missing one, texts escaped."""
     if column.dtype.kind in "mM":  # as pandas writes times
         column = column.astype(str).where(column.notna())
-    cells = column.tolist()
+    cells: list[Any] = column.tolist()
     if not is_numeric_dtype(column.dtype) and _hold(_FORMULA, column):
         cells = [*map(_escaped, cells)]
     if column.hasnans:
