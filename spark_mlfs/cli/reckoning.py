@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from ..frames.schema import (
     packed_from,
 )
 from ..frames.scratch import Scratch
+from ..lazy import cached_property
 from ..pipeline import Request, Solve
 from ..read.texts import corpus_of
 from ..select import Screen
@@ -243,7 +243,11 @@ def screen_of(config: RunConfig) -> Screen | None:
 
 def is_large(frame: Any) -> bool:
     """Return whether a few rows of a frame of this process tell of all, before these are read."""
-    return isinstance(frame, LocalFrame) and frame.bytes > WHOLE_BYTES
+    if not isinstance(frame, LocalFrame):
+        return False
+    if frame.bytes:
+        return frame.bytes > WHOLE_BYTES
+    return (frame.num_rows or 0) > SAMPLE  # rows that are made
 
 
 def looked_at(frame: Any, spark: Any, config: RunConfig) -> Any:

@@ -24,10 +24,9 @@ from ..markup import size
 from ..pipeline import Request, Solve
 from ..statistics.base import Budgets
 from .dry_run import fitted, quantities, read_quantities
-from .reckoning import scaled
+from .reckoning import SAMPLE, scaled
 from .work import packed
 
-SAMPLE = 2000  # rows that are looked at
 FITTED = 300  # rows that classifiers are tried on
 HALF = Protocol(1, (0.5, 0.5), random=True)  # of them: to learn from, to predict
 QUARTER = Protocol(1, (0.5, 0.5), random=True, seed=1)  # the same of the half, drawn apart

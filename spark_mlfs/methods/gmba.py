@@ -83,8 +83,9 @@ class MarginAnchors:
         return {**self.__dict__, "_anchors": None}
 
     def batches(self) -> list[hinges.Anchors]:
+        """Return the anchors in batches; threads that ask at once may each make them."""
         if self._anchors is None:
-            self._anchors = []
+            batches = []
             hits = self.hits.geometry.points(self.hits.block)
             first = 0
             for rows in self.queries.batches():
@@ -99,8 +100,9 @@ class MarginAnchors:
                     self.margin[part],
                     self.table,
                 )
-                self._anchors.append(anchors)
+                batches.append(anchors)
                 first += len(rows)
+            self._anchors = batches
         return self._anchors
 
 

@@ -210,7 +210,7 @@ def test_the_report_says_what_groups_score_and_which_by_their_mean(spark, table,
     ]
     assert cli.main(["select", *where, *asked, "--output", str(tmp_path / "run")]) == 0
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "A group scores what the joint value of its members tells of the labels." in page
+    assert "The score of a group is that of the joint value of its members." in page
     assert (
         f"Of more than {MOST_VALUES} joint values, the mean of their three best members: deep."
         in page
