@@ -42,7 +42,7 @@ from ..errors import (
     in_python,
     out_of_memory,
 )
-from ..formats import format_of
+from ..formats import READERS, format_of
 from ..version import __version__
 from .terminal import FAILED, INTERRUPTED, OK, USER_ERROR
 
@@ -89,6 +89,13 @@ example (data this library makes itself, nothing to download):
 """
 
 
+def _reader_option(flag: str) -> str:
+    """Return how a reader's option is given, where a flag is called like one."""
+    name = flag.lstrip("-").replace("-", "_")
+    options = {p.name for reader in READERS for p in READERS.create(reader).parameters}
+    return f": it is an option of readers, --option {name}=…" if name in options else ""
+
+
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are ours: one line, with the near flag for an unknown one."""
 
@@ -100,7 +107,9 @@ class _Parser(argparse.ArgumentParser):
                 for flag, action in self._option_string_actions.items()
                 if action.help != argparse.SUPPRESS
             ]
-            message = f"unknown argument {unknown}" + self._near(unknown.split("=")[0], known)
+            flag = unknown.split("=")[0]
+            hint = _reader_option(flag) if "--option" in known else ""
+            message = f"unknown argument {unknown}{hint or self._near(flag, known)}"
         elif message.startswith("argument command: invalid choice: "):
             unknown = message.split("'")[1]
             message = f"there is no command {unknown!r}" + self._near(

@@ -217,6 +217,11 @@ EARLY = [
         *select("d.csv", "csv", "--feature", "a"),
     ),
     flags(
+        "a reader's option as a flag",
+        r"unknown argument --label-delimiter: it is an option of readers, --option label_delim",
+        *select("d.csv", "csv", "--label-delimiter", ";"),
+    ),
+    flags(
         "output is the input",
         r"the output .* is, or lies in, the input",
         "select",
