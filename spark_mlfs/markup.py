@@ -114,6 +114,8 @@ def number(value: float, digits: int = 4) -> str:
     if isinstance(value, (int, np.integer)) or (abs(value) < 1e15 and value == int(value)):
         return f"{int(value):,}".replace(",", "\u202f").replace("-", "−")
     text = f"{value:.{digits}g}"
+    if abs(value) < 10**digits <= abs(float(text)):  # 99.7 of two digits
+        return number(int(float(text)))
     if "e" in text:
         mantissa, exponent = text.split("e")
         return f"{mantissa}·{power(int(exponent))}".replace("-", "−")

@@ -31,6 +31,7 @@ SHOWN_PICKS, SHOWN_LABELS = 30, 20
 MOST_SETS = 200  # labels whose features are listed; others are found by name
 SHOWN_OF_LABEL = 10  # features of a label
 NEAR_COPY = 0.9  # |r| from which a pick repeats another
+ALL_EXPLAINED = 0.995  # share of the variance to which nothing can be added
 FAINT = 0.1  # |r| below which a pick tells nothing of a label
 
 
@@ -434,7 +435,7 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
         "picks": len(names),
         "repeats": repeats,
         "faint": [result.label_names[i] for i in faint],
-        "may_try_more": _may_try_more(result, len(names)),
+        "may_try_more": _may_try_more(result, portrait, len(names)),
         "growth": _growth(portrait) if several else None,
         "by_size": _by_size(portrait),
         "by_label": _by_label(result, portrait, listed),
@@ -443,8 +444,10 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
     }
 
 
-def _may_try_more(result: Result, num_picks: int) -> bool:
-    """Return whether the number of features was the user's, and there are others."""
+def _may_try_more(result: Result, portrait: Portrait, num_picks: int) -> bool:
+    """Return whether the number of features was the user's, and others may explain more."""
+    if portrait.explained[-1] >= ALL_EXPLAINED:
+        return False
     resolved = result.request.resolved
     has_budget = resolved is not None and resolved.budget is not None
     by_rule = result.evidence is not None or result.request.auto or has_budget

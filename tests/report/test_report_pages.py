@@ -95,17 +95,17 @@ def test_of_a_sorted_table_twenty_rows_are_in_sight_in_any_order(pages):
 
 
 def test_more_is_advised_only_where_the_number_was_the_users():
-    def advises(evidence=None, auto=False, budget=None, varying=9):
+    def advises(evidence=None, auto=False, budget=None, varying=9, explained=0.5):
         resolved = None if budget is None else SimpleNamespace(budget=budget)
         request = SimpleNamespace(auto=auto, resolved=resolved)
         profile = SimpleNamespace(varying=np.arange(varying))
-        return page._may_try_more(
-            SimpleNamespace(evidence=evidence, request=request, profile=profile), 5
-        )
+        result = SimpleNamespace(evidence=evidence, request=request, profile=profile)
+        return page._may_try_more(result, SimpleNamespace(explained=[0.1, explained]), 5)
 
     assert advises()
     assert not advises(evidence="fdr") and not advises(auto=True) and not advises(budget=3.0)
     assert not advises(varying=5)  # there are no others
+    assert not advises(explained=0.998)  # nothing is left to explain
 
 
 def test_scores_of_many_features_stand_on_a_logarithmic_axis():
@@ -332,3 +332,7 @@ def test_a_threshold_is_rounded_down_where_rows_have_it_exactly():
     assert [*_rounded(-1234.5, 3)] == ["-1200", "-1300", "-1230", "-1240"] and next(
         _rounded(0.0, 2)
     ) == "0"
+
+
+def test_a_figure_that_rounds_to_one_more_digit_has_no_power():
+    assert number(99.7, 2) == "100" and number(0.997, 2) == "1" and number(123.4, 2) == "1.2·10²"

@@ -176,7 +176,8 @@ def test_a_stream_takes_little_more_than_its_rows(tmp_path, kind):
         ended = memory.peak(str(tmp_path / "rank.py"), str(tmp_path), kind, str(n))
         assert ended["code"] == 0, ended
         peaks.append(ended["MB"])
-    assert peaks[1] - peaks[0] < 69 * 3  # 69 MB of values
+    times = 4 if kind == "duckdb" else 3  # DuckDB keeps pages of its own
+    assert peaks[1] - peaks[0] < 69 * times  # 69 MB of values
 
 
 @pytest.mark.parametrize("unknown", [False, True])
