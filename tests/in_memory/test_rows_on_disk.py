@@ -105,7 +105,11 @@ KINDS = {
 }
 SLOW = ("auto", "deepfs", "gmba", "mifs", "msfs")  # whose steps are the same of any rows
 CELLS = [(kind, method) for kind in KINDS for method in METHODS]
-CELLS = [cell for cell in CELLS if cell[0] == "dense" or cell[1] not in SLOW]
+CELLS = [
+    cell if cell[0] == "dense" else pytest.param(*cell, marks=pytest.mark.slow)
+    for cell in CELLS
+    if cell[0] == "dense" or cell[1] not in SLOW
+]
 
 
 @pytest.mark.parametrize(("kind", "method"), CELLS)
@@ -117,7 +121,10 @@ def test_the_ranking_of_rows_in_memory(packed, method, kind):
     assert ranked(there, request) == here
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "weights"])
+@pytest.mark.parametrize(
+    "kind",
+    ["dense", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sparse", "weights"))],
+)
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [

@@ -268,6 +268,7 @@ def test_weights_of_terms_are_collected_as_what_occurs():
         np.testing.assert_allclose(scores, expected["score"], atol=1e-10)
 
 
+@pytest.mark.slow
 def test_what_counts_sees_whether_a_term_occurs_on_spark(spark, monkeypatch):
     texts = random_words(4)
     tags = [[tag for tag in ("w1", "w2") if text.count(tag) > 1] for text in texts]

@@ -72,6 +72,7 @@ def in_sight(part):
     return outside.count("<tr") - outside.count("<thead>")
 
 
+@pytest.mark.slow
 def test_a_report_begins_with_what_its_reader_came_for(pages):
     text = pages["select"]
     found = titles(text)
@@ -82,6 +83,7 @@ def test_a_report_begins_with_what_its_reader_came_for(pages):
     assert "overflow:auto" not in text and "max-height" not in text  # no box that scrolls
 
 
+@pytest.mark.slow
 def test_of_a_sorted_table_twenty_rows_are_in_sight_in_any_order(pages):
     part = section(pages["select"], "Selected features")
     rows = re.findall(
@@ -116,6 +118,7 @@ def test_scores_of_many_features_stand_on_a_logarithmic_axis():
     assert "log" in plot.x_title and "log" not in curve([2, 1], "rank", "score", log=True).x_title
 
 
+@pytest.mark.slow
 def test_a_page_of_scores_folds_labels_beyond_fifteen(pages):
     text = pages["score"]
     assert titles(text)[0] == "Labels given" and "Their scores" in titles(text)
@@ -174,6 +177,7 @@ def test_a_threshold_has_few_digits_and_gives_what_is_said(checked):
     assert len(threshold.strip("-0.").replace(".", "")) <= 2
 
 
+@pytest.mark.slow
 def test_psi_stands_from_0_to_a_quarter_with_a_line_at_a_tenth(pages):
     part = section(pages["drift"], "Two kinds of change")
     assert ">0.25</span>" in part and 'class="mark" x1="40.00" x2="40.00"' in part
@@ -316,6 +320,7 @@ def test_sentences_of_pages_are_plain():
         assert not found, file.name
 
 
+@pytest.mark.slow
 def test_tables_have_heads_and_figures_have_texts(pages):
     for text in pages.values():
         tables = re.findall(r"(?s)<table.*?</table>", text)
