@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from .. import read
 from ..adapters.selection import Selected
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, worker_errors
 from ..formats import READERS, counts_words, tabular
 from ..frames.frame import Kind, LocalFrame, kinds_of
 from ..frames.names import columns_of, quoted
@@ -131,9 +131,11 @@ def _transform(work: Work, form: str, spark: Any) -> int:
             raise ParameterError("--output-format xc has labels: say which column holds them")
         columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
         if args.dry_run:
+            with worker_errors():
+                rows = frame.count() if work.format == "files" else work.count_rows(spark, frame)
             facts = {
                 "model": model_path,
-                "rows": frame.count() if work.format == "files" else work.count_rows(spark, frame),
+                "rows": rows,
                 "columns": columns,
                 "form": form,
             }

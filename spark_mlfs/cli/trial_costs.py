@@ -13,6 +13,7 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.local import SizingEngine
+from ..errors import worker_errors
 from ..evaluate.compare import MOST_PARALLEL
 from ..evaluate.data import open_data
 from ..evaluate.plan import FILES, Comparison, DataSet
@@ -96,7 +97,8 @@ def _of_data(
     not_counted: set[str],
 ) -> DataCost:
     frame, split = open_data(session, data, plan.protocol.seed)
-    rows = frame.count()
+    with worker_errors():
+        rows = frame.count()
     design = plan.design()
     with packed(frame.limit(SAMPLE), session, None) as sample:
         profile = scaled(sample.profile, rows)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..errors import worker_errors
 from ..frames.errors import notice, reading
 from ..frames.frame import Batches, LocalFrame, default_memory
 from ..frames.sessions import small_batches
@@ -122,7 +123,8 @@ def _of_listed(texts: DataFrame, splitting: Splitting, listed: Sequence[str]) ->
         cells = pa.array([sums], pa.list_(pa.int64()))
         yield pa.RecordBatch.from_arrays([cells], ["sums"])
 
-    rows = texts.mapInArrow(counted, "sums array<bigint>").collect()
+    with worker_errors():
+        rows = texts.mapInArrow(counted, "sums array<bigint>").collect()
     parts = np.array([row["sums"] for row in rows], np.int64)
     total = parts.reshape(-1, len(listed) + 1).sum(axis=0)
     return Vocabulary(list(listed), total[:-1], int(total[-1]), 0.0)
