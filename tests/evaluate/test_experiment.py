@@ -385,7 +385,7 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     for one, two in zip(plenty, scarce, strict=True):
         assert without_seconds(one) == without_seconds(two)
     # the rows alone are too much: no task is tried, and the classifier has too little
-    less = results(packed, trials, worker=2 * packed.profile.size - 1)
+    less = results(packed, trials, worker=packed.profile.size)
     assert len(tasks) == 2 and all("workerBytes" in result["error"] for result in less)
 
 
