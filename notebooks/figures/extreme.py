@@ -1,7 +1,6 @@
-"""Measures how well a tenth and a fifth of the words predict, and writes extreme.md and extreme.csv.
+"""Measures how well a tenth and a fifth of the words predict; `extreme_shares.py` writes the page.
 
-python notebooks/figures/extreme.py measure FOLDER [SET ...]    a file FOLDER/SET.csv each
-python notebooks/figures/extreme.py page FOLDER                  the page of these files
+python notebooks/figures/extreme.py FOLDER [SET ...]    a file FOLDER/SET.csv each
 
 Splits are at random, a third of the rows held out, the same ones for every choice of words; words
 are chosen on the other two thirds. Rows are brought to length 1 after the choice; a linear SVM a
@@ -133,8 +132,8 @@ def table(heads: list[str], lines: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in rows)
 
 
-def page(folder: Path) -> None:
-    """Write extreme.md and extreme.csv."""
+def page(folder: Path, further: str) -> None:
+    """Write extreme.md, with `further` tables behind, and extreme.csv."""
     files = [folder / f"{name}.csv" for name in SETS]
     known = pd.concat([pd.read_csv(file) for file in files if file.exists()])
     sets = [*dict.fromkeys(known["set"])]
@@ -177,9 +176,7 @@ def page(folder: Path) -> None:
         )
     heads = ["set", ALL, "`quota`", "`mim`", "`chi2`", FREQUENCY]
     parts.append(f"## Rare labels: PSP@1 with a tenth\n\n{table(heads, lines)}\n")
-    from extreme_shares import part_of_page  # which imports this
-
-    parts.append(part_of_page(folder))
+    parts.append(further)
     verdict = verdict_of(by_split, sets)
     text = PAGE.format(verdict=verdict, parts="\n".join(parts))
     (HERE.parent / "extreme.md").write_text(text, encoding="utf-8")
@@ -236,14 +233,12 @@ The table of a half to a twentieth: Reuters-21578 as tf-idf, ModApte's division 
 where they occur, and behind them a label tree (napkinXC, [`plt`](how-to/large-data.md#a-classifier-for-thousands-of-labels), its file in MB).
 nDCG and PSP are normalised, seconds are CPU seconds. `notebooks/figures/extreme_shares.py` measures it, and a generated power law of 1,000 labels.
 
-`python notebooks/figures/extreme.py measure FOLDER` measures, `python notebooks/figures/extreme.py page FOLDER` writes this page.
+`python notebooks/figures/extreme.py FOLDER` measures the first tables, `python notebooks/figures/extreme_shares.py measure FOLDER` the last,
+`python notebooks/figures/extreme_shares.py page FOLDER` writes this page.
 """
 
 if __name__ == "__main__":
-    task, folder, *names = sys.argv[1:]
+    folder, *names = sys.argv[1:]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    if task == "measure":
-        for name in names or SETS:
-            measure(name, Path(folder) / f"{name}.csv")
-    else:
-        page(Path(folder))
+    for name in names or SETS:
+        measure(name, Path(folder) / f"{name}.csv")

@@ -1,8 +1,9 @@
 """A half to a twentieth of the words of Reuters-21578 and of a generated power law, behind a label tree.
 
-python notebooks/figures/extreme_shares.py FOLDER [reuters | power-law ...]    a file FOLDER/SET.csv each
+python notebooks/figures/extreme_shares.py measure FOLDER [SET ...]    a file FOLDER/SET.csv each
+python notebooks/figures/extreme_shares.py page FOLDER    extreme.md and extreme.csv, of all files
 
-`extreme.py page FOLDER` puts them into extreme.md. The tree is napkinXC's (`plt`, pip install
+The sets are reuters and power-law. The tree is napkinXC's (`plt`, pip install
 'spark_mlfs[xmc]'), which brings rows to length 1. Reuters is divided as ModApte has it; documents
 without a topic are left out. The power law: 20,000 rows to learn from and 5,000 to predict, 20,000
 words, 1,000 labels of which the rarer half have fewer than thirty rows each; 60 words a row follow
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from extreme import ALL, DATA, METHODS, chosen, table
+from extreme import ALL, DATA, METHODS, chosen, page, table
 
 from spark_mlfs import CLASSIFIERS
 from spark_mlfs.evaluate.at_k import at_k, propensities
@@ -148,7 +149,11 @@ def part_of_page(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    place, *sets = sys.argv[1:]
-    Path(place).mkdir(parents=True, exist_ok=True)
-    for set_name in sets or SETS:
-        measure(set_name, Path(place) / f"{set_name}.csv")
+    task, place, *sets = sys.argv[1:]
+    folder = Path(place)
+    folder.mkdir(parents=True, exist_ok=True)
+    if task == "page":
+        page(folder, part_of_page(folder))
+    else:
+        for set_name in sets or SETS:
+            measure(set_name, folder / f"{set_name}.csv")
