@@ -15,6 +15,7 @@ from oracles.neighbours import label_similarity
 from oracles.regression import standardise
 from scipy.stats import spearmanr
 
+import spark_mlfs
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError
 from spark_mlfs.kernels.hashing import mix
@@ -248,3 +249,25 @@ def test_sampled_gmba_approaches_the_exact_ranking(rows):
     far = spearmanr(exact, data.scores("gmba", num_anchors=60)[0]).statistic
     near = spearmanr(exact, data.scores("gmba", num_anchors=400)[0]).statistic
     assert near > far and near > 0.9
+
+
+def test_anchors_are_seen_by_other_threads_when_they_are_all_made(monkeypatch):
+    from spark_mlfs.kernels.hinges import Anchors
+    from spark_mlfs.methods.gmba import MarginAnchors
+
+    waves, seen, create, make = [], [], MarginAnchors.__init__, Anchors.of
+
+    def remember(self, *values, **named):
+        create(self, *values, **named)
+        waves.append(self)
+
+    def watched(*values):
+        seen.append(any(wave._anchors == [] for wave in waves))
+        return make(*values)
+
+    monkeypatch.setattr(MarginAnchors, "__init__", remember)
+    monkeypatch.setattr(Anchors, "of", watched)
+    rng = np.random.default_rng(0)
+    y = (rng.random((60, 2)) < 0.5).astype(int)
+    spark_mlfs.rank(rng.normal(size=(60, 4)) + y[:, :1], y, "gmba")
+    assert seen and not any(seen)
