@@ -236,8 +236,8 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
                 "--quiet",
             ]
             meter = command(*scored, "--output", output, "--overwrite")
-            scored = rows_by_engine[engine] = rows_of(output)
-            rejected = sum(row["reason"] is not None for row in scored)
+            rows = rows_by_engine[engine] = rows_of(output)
+            rejected = sum(row["reason"] is not None for row in rows)
             ratio = {
                 "of bare, wall": round(meter.wall / bare.wall, 2),
                 "of bare, cpu": round(meter.cpu / bare.cpu, 2),
@@ -246,7 +246,7 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
                 "case": f"score --engine {engine}, {n} files",
                 **meter.figures(),
                 **ratio,
-                "rows": len(scored),
+                "rows": len(rows),
                 "reasons": rejected,
             }
     resumed = folder / "tags-killed"

@@ -451,11 +451,11 @@ def jmi_sparse(
     bench: Bench, name: str, part: float, count: int, screen: int | None
 ) -> dict[str, Any]:
     corpus, paths = bench.corpus(name, part)
-    count = None if screen is None else min(screen, corpus.d // 2)
-    figures, result = bench.rank(paths, "jmi", count, count and f"mim:{count}")
+    screened = None if screen is None else min(screen, corpus.d // 2)
+    figures, result = bench.rank(paths, "jmi", count, screened and f"mim:{screened}")
     picks = result.ranking["index"].to_numpy()[: len(result.scores.path.picks)]
     first = bench.bare(bare.label_scores, paths, "mim")
-    best = None if count is None else np.argsort(-first["values"], kind="stable")[:count]
+    best = None if screened is None else np.argsort(-first["values"], kind="stable")[:screened]
     figures_of_bare = bench.bare(bare.pick_tables, paths, picks[:5], best)
     seconds_of_products = figures_of_bare["products"] * (len(picks) - 1) / len(picks[:5])
     about_bare = (
