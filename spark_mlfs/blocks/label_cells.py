@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import DataError, shown
-from ..frames.tag_texts import composed_text, parse_tag_text
+from ..frames.tag_texts import AROUND, parse_tag_text, tidy_text
 from .block import Attributes, label_lists
 from .tables import kind_of
 
@@ -85,7 +85,7 @@ def absent(cell: Any) -> bool:
 
 def parted(text: str, delimiter: str) -> list[str]:
     """Return the tags of a text with a delimiter between them."""
-    tags = [part.strip() for part in text.split(delimiter)]
+    tags = [part.strip(AROUND) for part in text.split(delimiter)]
     return [tag for tag in tags if tag]
 
 
@@ -107,7 +107,7 @@ def tags_of_texts(cells: list[Any], delimiter: str | None, key: str | None = Non
     for row, cell in enumerate(cells):
         tags = lists[cell] if isinstance(cell, str) else cell
         if tags is None and isinstance(cell, str):
-            if delimiter is None and cell.strip():
+            if delimiter is None and cell.strip(AROUND):
                 raise DataError(
                     f"row {row} of Y is {shown(cell)} where others are texts of lists, "
                     f"{shown(next(text for text, tags in lists.items() if tags is not None))}: "
@@ -166,14 +166,15 @@ def tag_labels(
     rows_of_tags = [None if absent(cell) else cell for cell in cells]
     _check_tags(rows_of_tags)
     flat = [tag for cell in rows_of_tags if cell is not None for tag in cell]
-    if any(isinstance(tag, str) and not tag.isascii() for tag in flat):
+    if any(tidy_text(tag) != tag or tag == "" for tag in {*flat}):
+        tidy = [None if cell is None else [*map(tidy_text, cell)] for cell in rows_of_tags]
         rows_of_tags = [
-            None if cell is None else [*map(composed_text, cell)] for cell in rows_of_tags
+            None if cell is None else [tag for tag in cell if tag != ""] for cell in tidy
         ]
     values = _tags_in_order(rows_of_tags) if classes is None else list(classes)
     if not values and not partial:
         raise DataError("no row of Y has a tag; give at least one")
-    number = {composed_text(str(value)): place for place, value in enumerate(values)}
+    number = {tidy_text(str(value)): place for place, value in enumerate(values)}
     lengths = [0 if cell is None else len(cell) for cell in rows_of_tags]
     rows = np.repeat(np.arange(len(rows_of_tags)), lengths)
     labels = np.zeros(len(rows), np.int64)

@@ -21,7 +21,7 @@ from ..frames.frame import LocalFrame, kinds_of
 from ..frames.names import picked
 from ..frames.parquet import plain_type
 from ..frames.schema import attribute_names
-from ..frames.tag_texts import composed_text
+from ..frames.tag_texts import tidied, tidy_text
 from ..frames.vectors import vectors_and_sizes, within
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
@@ -52,7 +52,7 @@ class LabelSource:
     @cached_property
     def tags(self) -> pa.Array:
         """Return the tags that may occur as an Arrow array."""
-        return pa.array([*map(composed_text, self.names or ())], pa.string())
+        return pa.array([*map(tidy_text, self.names or ())], pa.string())
 
 
 def label_source(
@@ -143,13 +143,13 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
     if isinstance(frame, LocalFrame):
         by_batch = _of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())
         distinct = set(chain.from_iterable(by_batch))
-        vocabulary = sorted({*map(composed_text, distinct - {None})})
+        vocabulary = sorted({*map(tidy_text, distinct - {None})} - {""})
     else:
         labels = picked(frame, {"y": column})
         tags = labels.select(F.explode("y").alias("tag")).where("tag is not null")
         distinct_tags = tags.distinct().limit(MAX_TAGS + 1)
         with worker_errors():
-            vocabulary = sorted({composed_text(row.tag) for row in distinct_tags.collect()})
+            vocabulary = sorted({tidy_text(row.tag) for row in distinct_tags.collect()} - {""})
     if len(vocabulary) > MAX_TAGS:
         raise DataError(
             f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent "
@@ -272,7 +272,7 @@ def tags_of_column(column: Any) -> tuple[Attributes, list[str]] | None:
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lists = [chunk.cast(pa.list_(pa.string())) for chunk in chunks if len(chunk)]
     distinct = (pc.unique(cells.flatten().drop_null()).to_pylist() for cells in lists)
-    names = sorted({*map(composed_text, chain.from_iterable(distinct))})
+    names = sorted({*map(tidy_text, chain.from_iterable(distinct))} - {""})
     if not names:
         return None
     source = LabelSource("tags", tuple(names))
@@ -289,13 +289,16 @@ def _holds_texts(kind: pa.DataType) -> bool:
 
 
 def _tag_numbers(flat: pa.Array, rows: ndarray, source: LabelSource) -> tuple[ndarray, ndarray]:
-    """Return (row, label) of tags; null tags are left out."""
-    if pc.all(pc.string_is_ascii(flat)).as_py() is False:
-        flat = pc.utf8_normalize(flat, form="NFC")
+    """Return (row, label) of tags; null and empty tags are left out."""
     vocabulary = source.tags.cast(flat.type)
     labels = pc.index_in(flat, value_set=vocabulary).fill_null(-1).to_numpy()
+    unknown = np.flatnonzero((labels < 0) & flat.is_valid().to_numpy(zero_copy_only=False))
+    if len(unknown):
+        labels = labels.copy()
+        tags = tidied(flat.take(pa.array(unknown)))
+        labels[unknown] = pc.index_in(tags, value_set=vocabulary).fill_null(-1).to_numpy()
+        unknown = unknown[(labels[unknown] < 0) & np.asarray(pc.not_equal(tags, ""))]
     known = labels >= 0
-    unknown = np.flatnonzero(~known & flat.is_valid().to_numpy(zero_copy_only=False))
     if len(unknown):
         position = unknown[0]
         raise WrongRow(

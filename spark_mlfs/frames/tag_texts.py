@@ -1,7 +1,8 @@
 r"""Tags that a program wrote as one text: lists of Python, NumPy and JSON, ``<a><b>``, ``{a,b}``.
 
 A text is a list where its first and its last character say so; any other is left to the caller.
-Blanks around a tag go, and so do empty tags and missing ones (``None``, ``null``, ``nan``).
+Blanks around a tag go, those without width, too, and so do empty tags and missing ones (``None``,
+``null``, ``nan``).
 
 >>> parse_tag_text("['a', \"O'Brien\"]"), parse_tag_text("['a' 'b']"), parse_tag_text("[]")
 (['a', "O'Brien"], ['a', 'b'], [])
@@ -21,6 +22,9 @@ import unicodedata
 import warnings
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ..errors import DataError, option, shown
 
 PAIRS = {"[": "]", "{": "}", "(": ")"}
@@ -34,9 +38,14 @@ WHOLE = re.compile(r"([-+]?\d+)\.0*")
 CALL = re.compile(r"(?:set|frozenset|list|tuple|array)\((.*?)(?:,\s*dtype=[^()\[\]]*)?\)", re.S)
 SCALAR = re.compile(r"np\.\w+\((.*)\)", re.S)
 BLANKS = re.compile(r"\s*")
-# a text in quotes, as Python, JSON, NumPy (np.str_('a')) or SQL ('O''Brien') writes it
+# blanks of Unicode, and marks without width that programs leave at the ends of texts
+AROUND = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u180e" + "".join(
+    map(chr, range(0x2000, 0x200C))
+)
+AROUND += "\u200e\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+# a text in quotes, as Python (b'a', too), JSON, NumPy (np.str_('a')) or SQL ('O''Brien') has it
 QUOTED = re.compile(
-    r"""(?:np\.str_\(|u)?('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")\)?""",
+    r"""(?:np\.str_\(|[ub])?('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")\)?""",
     re.S,
 )
 BARE = re.compile(r"[^,\[\]{}]*")
@@ -50,7 +59,7 @@ def parse_tag_text(text: str, key: str | None = None) -> list[str] | None:
 
     `key` names the field of objects that holds the tag. `DataError` for a text that opens like a
     list and cannot be read as one; it names no row."""
-    text = text.strip()
+    text = text.strip(AROUND)
     if text.startswith("<"):
         return _without_missing(ANGLE.findall(text)) if ANGLES.fullmatch(text) else None
     call = CALL.fullmatch(text)
@@ -83,7 +92,7 @@ def _not_read(text: str, reason: str) -> DataError:
 
 
 def _without_missing(values: list[str]) -> list[str]:
-    tags = [value.strip() for value in values]
+    tags = [value.strip(AROUND) for value in values]
     return [tag for tag in tags if tag]
 
 
@@ -198,3 +207,16 @@ def _literal(text: str) -> Any:
 def composed_text(tag: Any) -> Any:
     """Return a tag that is a text in Unicode's composed form, others as they are."""
     return unicodedata.normalize("NFC", tag) if isinstance(tag, str) else tag
+
+
+def tidy_text(tag: Any) -> Any:
+    """Return a tag that is a text in its composed form without blanks around it, others as they
+    are."""
+    return composed_text(tag).strip(AROUND) if isinstance(tag, str) else tag
+
+
+def tidied(tags: pa.Array) -> pa.Array:
+    """Return the same of an array of texts."""
+    if pc.all(pc.string_is_ascii(tags)).as_py() is False:
+        return pc.utf8_trim(pc.utf8_normalize(tags, form="NFC"), AROUND)
+    return pc.ascii_trim_whitespace(tags)

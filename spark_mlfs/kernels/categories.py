@@ -73,9 +73,8 @@ class Categories:
         known = self.values.get(place)
         if known is None and (self.fitted or not (text or _is_categorical(cells))):
             return None
-        try:
-            numbered, distinct = pd.factorize(cells if hasattr(cells, "iloc") else plain)
-        except TypeError:  # lists and the like
+        numbered, distinct = _factorized(cells, plain)
+        if distinct is None:
             return None
         if known is None:
             lacking = bool((numbered < 0).any())
@@ -204,6 +203,18 @@ class Categories:
             parts += [x[:, start:place], hot]
             start = place + 1
         return np.concatenate([*parts, x[:, start:]], axis=1)
+
+
+def _factorized(cells: Any, plain: ndarray) -> tuple[ndarray, Any]:
+    """Return the number of each cell's value, and the values; None of lists and the like."""
+    for column in ([cells] if hasattr(cells, "iloc") else []) + [plain]:
+        try:
+            return pd.factorize(column)
+        except NotImplementedError:  # pandas' types of Arrow's that Arrow cannot number
+            continue
+        except TypeError:
+            break
+    return plain, None
 
 
 def _text(value: Any) -> str:

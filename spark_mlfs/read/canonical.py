@@ -268,7 +268,7 @@ def cells_here(columns: Sequence[pa.Array], categories: Categories) -> ndarray:
             x[:, place] = codes.fill_null(len(values)).to_numpy(zero_copy_only=False)
             x[np.asarray(column.is_null()), place] = categories.lacking(place)
         elif place in categories.dates and pa.types.is_timestamp(column.type):
-            times = column.cast(pa.timestamp("us", column.type.tz))
+            times = column.cast(pa.timestamp("us", column.type.tz), safe=False)
             micros = times.cast(pa.int64()).cast(pa.float64(), safe=False)
             x[:, place] = micros.to_numpy(zero_copy_only=False) / DAY
         else:

@@ -29,7 +29,7 @@ from ..frames.stages import Stage, mapped
 from ..kernels import xxhash
 from ..lazy import DataFrame, F, SparkSession
 from .cells import joined
-from .dialect import Dialect, completed, dialect_of, head_text, mark_of, names_of
+from .dialect import Dialect, check_is_text, completed, dialect_of, head_text, mark_of, names_of
 from .lines import plain
 from .partitions import Folders, check_apart, folders_of
 from .records import DifferentHeader, LineEndsInQuotes, Records, Stream
@@ -261,6 +261,7 @@ def _with_header(engine: _Here | _There, dialect: Dialect) -> CsvFiles:
         if not head.strip():
             continue
         shown = plain(name)
+        check_is_text(head, shown)
         if dialect.encoding is None and mark_of(head) is not None:
             dialect = replace(dialect, encoding=mark_of(head))
         dialect, cells = completed(dialect, head_text(head, dialect, shown), shown)

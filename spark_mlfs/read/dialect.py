@@ -78,6 +78,16 @@ _MARKS = {
 }
 
 
+_NO_TEXT = {  # what files begin with that are none, and what to do about them
+    rb"\x1f\x8b\x08": "is packed by gzip: let its name end in .gz",
+    rb"BZh[1-9]1AY&SY": "is packed by bzip2: let its name end in .bz2",
+    rb"\x28\xb5\x2f\xfd": "is packed by Zstandard: let its name end in .zst",
+    rb"\xfd7zXZ\0": "is packed by xz: unpack it, or pack it by gzip",
+    rb"PK\x03\x04": "is a zip archive, or a workbook of Excel: save it as CSV",
+    rb"PAR1\x15": "is a Parquet file, and no CSV: give its format",
+}
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How cells are written. `separator` None: it is told from the header."""
@@ -216,6 +226,13 @@ def mark_of(head: bytes) -> str | None:
     return next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
 
 
+def check_is_text(head: bytes, name: str) -> None:
+    """Raise `DataError` for a file that is packed, or of another format, by its first bytes."""
+    for mark, what in _NO_TEXT.items():
+        if re.match(mark, head):
+            raise DataError(f"{name} {what}")
+
+
 def head_text(head: bytes, dialect: Dialect, name: str) -> str:
     """Return the first lines of a file as text. Raises `DataError` where they are none."""
     if dialect.encoding is not None:
@@ -270,6 +287,7 @@ def completed(dialect: Dialect, head: str, name: str) -> tuple[Dialect, list[str
         dialect = _with_escape(head, dialect, name)
     records = _first_records(head, dialect, 2)
     cells = records[0] if records else []
+    _check_first_line(records, dialect, name)
     if dialect.header is None:
         numbers = [cell for cell in cells if re.fullmatch(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?", cell)]
         words = [cell for cell in cells if not re.fullmatch(r"[\s\d.eE+-]*", cell)]
@@ -280,6 +298,21 @@ def completed(dialect: Dialect, head: str, name: str) -> tuple[Dialect, list[str
             )
         dialect = replace(dialect, header=True)
     return dialect, cells
+
+
+def _check_first_line(records: Sequence[Sequence[str]], dialect: Dialect, name: str) -> None:
+    """Raise `DataError` for a first line that programs write above the header."""
+    first = (dialect.separator or ",").join(records[0]) if records else ""
+    if re.fullmatch(r"sep=.?", first):
+        raise DataError(
+            f"{name}: its first line {first!r} is Excel's and no header: remove it, the separator "
+            "is told from the header"
+        )
+    if first.startswith("#") and len(records) == 2 and len(records[0]) != len(records[1]):
+        raise DataError(
+            f"{name}: its first line {first[:40]!r} is a comment and no header: remove it, or give "
+            f"{option('reader_options', {'comment': '#'})}"
+        )
 
 
 def _with_escape(head: str, dialect: Dialect, name: str) -> Dialect:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..errors import DataError, option
 from ..formats import Names
-from ..frames.tag_texts import parse_tag_text
+from ..frames.tag_texts import AROUND, parse_tag_text, tidied
 from ..lazy import Column, F
 from ..params import Choice, Optional, Parameter, Text
 from .cells import number
@@ -76,27 +76,16 @@ class Tags:
             cells = cells.cast(pa.string())
         brackets = pc.match_substring_regex(cells, _BRACKETS)
         if self.delimiter is not None and not pc.any(brackets).as_py():
-            lists = self._split(cells)
+            lists = pc.split_pattern(cells, self.delimiter)
         else:
             coded = cells.dictionary_encode()
             values = [self._parsed(text) for text in coded.dictionary.to_pylist()]
             lists = pa.array(values, pa.list_(pa.string())).take(coded.indices)
         lists = composed(lists)
         if self.empty == "unknown":
-            is_empty = pc.equal(pc.utf8_trim_whitespace(cells), "")
+            is_empty = pc.equal(pc.utf8_trim(cells, AROUND), "")
             lists = pc.if_else(is_empty, pa.scalar(None, lists.type), lists)
         return lists
-
-    def _split(self, cells: pa.StringArray) -> pa.ListArray:
-        lists = pc.split_pattern(cells, self.delimiter)
-        tags = pc.utf8_trim_whitespace(lists.flatten())
-        keep = np.asarray(pc.not_equal(tags, "").fill_null(False))
-        lengths = np.asarray(pc.list_value_length(lists).fill_null(0))
-        rows = np.repeat(np.arange(len(cells)), lengths)[keep]
-        counts = np.bincount(rows, minlength=len(cells))
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-        nulls = pa.array(np.asarray(cells.is_null()))
-        return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=nulls)
 
     def _parsed(self, text: str) -> list[str]:
         try:
@@ -106,13 +95,13 @@ class Tags:
         if tags is not None:
             return tags
         if self.delimiter is None:
-            if not text.strip():
+            if not text.strip(AROUND):
                 return []
             raise DataError(
                 f"column {self.column!r} holds lists of tags, and {text[:60]!r}, which is none; "
                 f"correct it, or give {option('label_delimiter', ';')}"
             )
-        return [tag.strip() for tag in text.split(self.delimiter) if tag.strip()]
+        return text.split(self.delimiter)
 
     def column_of_spark(self, column: Column) -> Column:
         """Return the same of a column of Spark's."""
@@ -126,17 +115,20 @@ class Tags:
 
 
 def composed(lists: pa.ListArray) -> pa.ListArray:
-    """Return tags in Unicode's composed form, in which equal ones are equal."""
-    tags = lists.flatten()
-    if pc.all(pc.string_is_ascii(tags)).as_py() is not False:
+    """Return tags in Unicode's composed form, in which equal ones are equal.
+
+    Blanks around them go, and so do empty and missing ones."""
+    before = lists.flatten()
+    tags = tidied(before)
+    keep = np.asarray(pc.not_equal(tags, "").fill_null(False))
+    if keep.all() and tags.equals(before):
         return lists
     lengths = np.asarray(pc.list_value_length(lists).fill_null(0))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return pa.ListArray.from_arrays(
-        pa.array(offsets),
-        pc.utf8_normalize(tags, form="NFC"),
-        mask=lists.is_null() if lists.null_count else None,
-    )
+    rows = np.repeat(np.arange(len(lists)), lengths)[keep]
+    counts = np.bincount(rows, minlength=len(lists))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    mask = lists.is_null() if lists.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=mask)
 
 
 def composed_there(column: Column) -> Column:
@@ -162,7 +154,8 @@ def truth_of(
 ) -> Truth | None:
     """Return what the values of a column of labels stand for; None where one stands for nothing."""
     texts = [value for value in values if value is not None]
-    lower = {text.strip().lower() for text in texts if not _among(text, unknown)}
+    words = (text.strip().lower() for text in texts if not _among(text, unknown))
+    lower = {word for word in words if word}
     pair = next((pair for pair in WORDS if lower and lower <= {*pair}), None)
     truth: dict[str, float] = {}
     for text in texts:

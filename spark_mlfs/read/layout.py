@@ -320,10 +320,14 @@ def cells_of_labels(
     )
 
 
+_OF_SHELLS = {"\\t": "\t", "\\n": "\n"}  # which write no tab and no line end
+
+
 def _tags(column: str, p: Mapping[str, Any]) -> Tags:
+    delimiter = p.get("label_delimiter")
     return Tags(
         column,
-        p.get("label_delimiter"),
+        _OF_SHELLS.get(delimiter, delimiter),
         p.get("label_key"),
         p.get("empty_tags", "none"),
     )
@@ -383,7 +387,10 @@ def _labels_of_one_column(
             "column and the filters before this step"
         )
     if parse_tag_text(text, p.get("label_key")) is None:
-        remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
+        remedy = (
+            f"pass {option('label_delimiter', ';')} (what stands between its labels), or, of one "
+            f"label, {option('positive', text[:40])} (which words are 1)"
+        )
         raise ParameterError(f"{option('labels')}: column {name!r} is a string; {remedy}")
     return ColumnOfCells(columns, "asis", tags=_tags(name, p))
 
@@ -525,27 +532,39 @@ def _check_category(
 _DIGITS = r"[+-]?(?:\d{1,3}(?:[.,' \u00a0\u202f\u2019]\d{3})+|\d+)(?:[.,]\d+)?"
 _MONEY = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|JPY)"
 _DRESSES = {  # of numbers, with what to do about each
-    rf"{_DIGITS}\s*%": "write it without the %",
+    rf"{_DIGITS}\s*[%‰]": "write it without the %",
+    rf"{_DIGITS}\s*\+": "write it without the +",
     rf"[+-]?{_MONEY}\s*{_DIGITS}|{_DIGITS}\s*{_MONEY}|\({_DIGITS}\)": "write it without the "
     "currency",
     rf"{_DIGITS}|[+-]?,\d+": "",
 }
-_UNIT = re.compile(rf"{_DIGITS}\s?([A-Za-zµμ°Ω]{{1,5}}[23²³]?(?:/[A-Za-z]{{1,3}})?)")
+_UNIT = re.compile(
+    rf"{_DIGITS}(?:\s?([A-Za-zµμ°Ω]{{1,5}}[23²³]?(?:/[A-Za-z]{{1,3}})?)|\s([A-Za-z]{{3,12}}))"
+)
+# single letters that are units beside others: codes such as 1a, 2b are none
+_ONE_LETTER = {*"gmlLshkKMGT"}
+_ORDINALS = {"st", "nd", "rd", "th"}
 
 
 def in_dress(words: Sequence[str]) -> tuple[str, str] | None:
     """Return a text that is a number with a comma, a sign or a unit, and what to do about it.
 
-    None where there is none; a unit counts where every text has the same."""
+    None where there is none; units count where every text has one, and several texts share one."""
     for pattern, remedy in _DRESSES.items():
         for word in words:
             text = word.strip()
             if re.match(NUMBER, text) or not re.fullmatch(pattern, text):
                 continue
             return word, remedy or _decimal_remedy(text)
-    units = [_UNIT.fullmatch(word.strip()) for word in words]
-    if len(words) > 1 and all(units) and len({unit[1] for unit in units if unit}) == 1:
+    matches = [_UNIT.fullmatch(word.strip()) for word in words]
+    units = {match[1] or match[2] for match in matches if match}
+    if len(words) < 2 or not all(matches):
+        return None
+    if len(units) == 1:
         return words[0], "write it without the unit"
+    are_units = all(len(unit) > 1 or unit in _ONE_LETTER for unit in units - _ORDINALS)
+    if len(units) < len(words) and are_units and not units & _ORDINALS:
+        return words[0], "write all in one unit, without it"
     return None
 
 

@@ -92,7 +92,7 @@ def _fold_whole(
     small: bool,
 ) -> None:
     if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", column.type.tz))
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     numbers = column.cast(pa.int32() if small else pa.int64()).fill_null(0)
     values = numbers.to_numpy(zero_copy_only=False)
     if small:

@@ -182,7 +182,7 @@ class Csv(Table):
     name = "csv"
     title = "CSV files"
     local = True
-    endings = (".csv",)
+    endings = (".csv", ".tsv")
     parameters = (*Table.parameters, *CSV_OPTIONS)
 
 

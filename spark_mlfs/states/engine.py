@@ -76,9 +76,24 @@ class StateEngine(Engine):
         self.idf = states_idf(states)
         self.held_labels = profile.q
         self.labels_in_use = np.arange(profile.q)  # their places among those that are held
+        self._partly_unknown: int | None = None  # a label left out, of whose cells some are unknown
 
     def _relabel(self, varying: Profile) -> None:
         self.labels_in_use = np.delete(np.arange(self.held_labels), varying.left_out)
+        partly = varying.left_out[self.profile.unknown[varying.left_out] > 0]
+        self._partly_unknown = int(partly[0]) if len(partly) else None
+
+    def _check_known_rows(self) -> None:
+        """Refuse sums over rows whose labels are all known where a label that is left out hid some.
+
+        The rows in which it is unknown count when rows are ranked, and these sums lack them."""
+        if self._partly_unknown is not None:
+            name = self._states.labels[self._partly_unknown]
+            raise ParameterError(
+                f"label {name!r} has one value wherever it is known, so that rows in which it is "
+                "unknown count, too, and these sums lack them: rank from the rows, or by a method "
+                "that counts by label, such as mim"
+            )
 
     @property
     def grid(self) -> Profile:
@@ -173,6 +188,7 @@ class StateEngine(Engine):
         elif type(target) is Labels and not target.only_known:
             groups = self._groups()
         elif isinstance(target, Classes):
+            self._check_known_rows()
             kind = "labelset " + kind if kind.startswith("counts") else "labelset sums"
         else:
             self._over_rows()
@@ -192,6 +208,7 @@ class StateEngine(Engine):
         return result if self.idf is None else weighed(result, self.idf[features])
 
     def _known(self) -> State:
+        self._check_known_rows()
         facts: State = self._states.known()
         if self.idf is not None:
             facts |= {name: facts[name] * self.idf for name in ("low", "high")}
@@ -344,6 +361,7 @@ class StateEngine(Engine):
         """Return the counts of features with pairs of labels, or with labels; and all rows'.
 
         Over rows whose labels are all known."""
+        self._check_known_rows()
         paired, places = self._paired(coding, features)
         state = self.sums[self._kind_of(f"label pairs {coding.num_bins} {coding.binning}")]
         labels = self.labels_in_use[np.array(target.labels, np.int64)]
@@ -366,6 +384,7 @@ class StateEngine(Engine):
     # ---- labelsets, and second moments ----
 
     def _labelsets(self, statistic: LabelsetCounts) -> State:
+        self._check_known_rows()
         patterns = ["labelset sums"]
         if not isinstance(statistic, LabelsetSums):
             patterns = ["labelsets", "labelset counts *", *patterns]
@@ -391,6 +410,7 @@ class StateEngine(Engine):
 
     def _moments(self, statistic: Gram) -> Any:
         """Return second moments, by group of rows where the statistic has groups."""
+        self._check_known_rows()
         features = self.profile.varying
         if isinstance(statistic, FoldGrams):
             kind = self._kind_of(f"folds {statistic.blocks}")

@@ -206,6 +206,12 @@ REFUSED = [  # content, options, what is said
     ("a,b\n1,né €\n".encode("cp1252"), {}, "line 2: not UTF-8; give encoding='cp1252'"),
     ("a,b\n1,2\n".encode("utf-16-le"), {}, "holds zero bytes: it is binary, or UTF-16"),
     (b"a,b\n1,\x9d\n", {"encoding": "cp1252"}, "not cp1252"),
+    (b"sep=;\na;b\n1;2\n", {}, "first line 'sep=;' is Excel's and no header: remove it"),
+    (b"# made by x\na,b\n1,2\n", {}, "is a comment and no header: remove it, or give reader_opt"),
+    (gzip.compress(b"a,b\n1,2\n"), {}, "is packed by gzip: let its name end in .gz"),
+    (gzip.compress(b"a"), {"encoding": "latin-1"}, "is packed by gzip: let its name end in .gz"),
+    (bz2.compress(b"a,b\n1,2\n"), {}, "is packed by bzip2: let its name end in .bz2"),
+    (b"PK\x03\x04\x14\x00", {}, "is a zip archive, or a workbook of Excel: save it as CSV"),
 ]  # fmt: skip
 
 

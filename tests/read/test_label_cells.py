@@ -30,12 +30,22 @@ DELIMITED = [  # cells, options, tags
     (["e\u0301", "\u00e9"], {}, [["\u00e9"], ["\u00e9"]]),
     (["['a', 'b']", "c;d"], {}, [["a", "b"], ["c", "d"]]),
     (["a", ""], {"empty_tags": "unknown"}, [["a"], None]),
+    (["\u200ba;\ufeffb\u2060", "\xa0a\u3000;b"], {}, [["a", "b"], ["a", "b"]]),
+    (["a", "\u200b"], {"empty_tags": "unknown"}, [["a"], None]),
+    (["['\u200ea\u200b']", "a"], {}, [["a"], ["a"]]),
+    (["[b'a', b'b']", "b"], {}, [["a", "b"], ["b"]]),
 ]
 
 
 @pytest.mark.parametrize(("cells", "options", "tags"), DELIMITED)
 def test_delimited_tags(tmp_path, cells, options, tags):
     assert rows_of(tmp_path, cells, label_delimiter=";", **options) == tags
+
+
+@pytest.mark.parametrize(("sign", "between"), [("\\t", "\t"), ("\\n", "\n"), ("\t", "\t")])
+def test_delimiters_that_shells_cannot_write(tmp_path, sign, between):
+    cells = [f"a{between}b", "b"]
+    assert rows_of(tmp_path, cells, label_delimiter=sign) == [["a", "b"], ["b"]]
 
 
 LISTS = [
@@ -79,6 +89,7 @@ TRUTHS = [  # values, positive, unknown, what each is
     (["Y", "n"], None, None, {"Y": 1, "n": 0}),
     (["t", "F"], None, None, {"t": 1, "F": 0}),
     (["on"], None, None, {"on": 1}),
+    (["Y", "N", " "], None, None, {"Y": 1, "N": 0, " ": NAN}),
     (["yes", "false"], None, None, None),
     (["yes", "maybe"], None, None, None),
     (["yes", "no", "maybe"], None, ["maybe"], {"yes": 1, "no": 0, "maybe": NAN}),
@@ -145,22 +156,32 @@ DRESSES = [
     (["$5", "€ 1,200.50"], "write it without the currency"),
     (["5 kg", "12 kg"], "write it without the unit"),
     (["1,234", "5"], "give thousands=',', or decimal=','"),
+    (["1‰", "25 ‰"], "write it without the %"),
+    (["10,000+", "500+"], r"write it without the \+"),
+    (["1kg", "2.5kg", "300g"], "write all in one unit, without it"),
+    (["90 min", "1 Season", "2 Seasons", "101 min"], "write all in one unit, without it"),
 ]
 
 
 @pytest.mark.parametrize(("cells", "line"), DRESSES)
 def test_numbers_in_dress_are_no_categories(tmp_path, cells, line):
-    frame = pd.DataFrame({"x": cells * 4, "k": range(8), "y": [0, 1] * 4})
+    frame = pd.DataFrame(
+        {"x": cells * 4, "k": range(4 * len(cells)), "y": [0, 1] * (2 * len(cells))}
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     how = {"features": ["x", "k"], "labels": "y"}
     with pytest.raises(DataError, match=line.replace("$", r"\$")):
         load(HERE, str(tmp_path / "t.csv"), "csv", **how)
     frame = load(HERE, str(tmp_path / "t.csv"), "csv", categories="onehot", **how)
-    assert frame.count() == 8
+    assert frame.count() == 4 * len(cells)
 
 
 def test_words_that_hold_digits_are_categories(tmp_path):
-    cells = ["2WD", "AWD", "10-20", "1.2.3", "A1"]
-    frame = pd.DataFrame({"x": cells * 2, "k": range(10), "y": [0, 1] * 5})
+    words = ["2WD", "AWD", "10-20", "1.2.3", "A1"]
+    codes = ["1st", "2nd", "21st", "22nd", "3rd"]
+    stages = ["1a", "1b", "2a", "2b", "3a"]
+    columns = {"x": words * 2, "codes": codes * 2, "stages": stages * 2}
+    frame = pd.DataFrame({**columns, "k": range(10), "y": [0, 1] * 5})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    assert load(HERE, str(tmp_path / "t.csv"), "csv", features=["x", "k"], labels="y").count() == 10
+    features = ["x", "codes", "stages", "k"]
+    assert load(HERE, str(tmp_path / "t.csv"), "csv", features=features, labels="y").count() == 10

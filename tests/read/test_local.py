@@ -415,6 +415,26 @@ def test_parts_of_different_columns(engine, request, tmp_path):
         pack(load(session, str(tmp_path), "parquet", features="x", labels=["y"], missing="zero"))
 
 
+def test_times_of_nanoseconds_are_those_of_microseconds(tmp_path):
+    times = np.array([0, 1_500, 86_400_000_000_001], "M8[ns]")
+    for kind in (pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
+        pq.write_table(
+            pa.table({"t": pa.array(times, kind), "l": [0, 1, 0]}), tmp_path / "t.parquet"
+        )
+        rows = load(HERE, str(tmp_path / "t.parquet"), "parquet", features=["t"], labels="l")
+        values = sorted(float(row["features"]["values"][0]) for row in rows.collect())
+        assert values == [0.0, 1 / 86_400e6, 1.0]
+
+
+def test_empty_tags_of_a_list_are_none_and_blanks_around_others_go(tmp_path):
+    tags = [["a", " a", ""], [" b\u200b"], [""], None, ["e\u0301 ", None]]
+    table = pa.table({"x": range(5), "tags": pa.array(tags)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    rows = load(HERE, str(tmp_path / "t.parquet"), "parquet", features=["x"], labels="tags")
+    found = [row["labels"] for row in rows.collect()]
+    assert found == [["a", "a"], ["b"], [], None, ["\u00e9"]]
+
+
 def test_an_index_of_pandas_is_no_feature(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2], "y": [0, 1]}, index=pd.Index([5, 7], name="row"))
     frame.to_parquet(tmp_path / "t.parquet")

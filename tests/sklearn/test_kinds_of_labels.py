@@ -88,6 +88,15 @@ def test_names_of_labels_come_back_as_they_came() -> None:
         spark_mlfs.rank(X, [[5, 3], [4, 1]] * 40, "mim")  # ratings? tags? it is not said
 
 
+def test_blanks_around_tags_and_empty_tags_go_from_lists() -> None:
+    tags = [["b", "a"] if g else ["b"] for g in GROUP]
+    dressed = [[f" {tag}\u200b" for tag in row] + [""] for row in tags]
+    right = spark_mlfs.rank(X, tags, "mim")
+    for form in (dressed, pa.array(dressed), pd.Series(dressed), [{*row} for row in dressed]):
+        pd.testing.assert_frame_equal(spark_mlfs.rank(X, form, "mim"), right)
+    assert MLkNNClassifier().fit(X, dressed).score(X, tags) > 0.5
+
+
 def test_tags_as_columns_of_arrow() -> None:
     tags = [["b", "a"] if g else ["b", "c"] for g in GROUP]
     tags[0] = None

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import mutual_info_score
@@ -358,3 +359,11 @@ def test_extractors_classifiers_and_pipelines_take_such_frames():
     assert (model.predict(TABLE) == Y).mean() > 0.75
     selector = RidgeSelector(num_top_features=15).set_output(transform="pandas").fit(TABLE, Y)
     assert selector.transform(TABLE).columns.tolist() == selector.get_feature_names_out().tolist()
+
+
+def test_columns_of_pandas_arrow_types_that_are_no_values_are_refused():
+    x = np.arange(12) % 3
+    for cells in (pa.array([[int(v)] for v in x]), pa.array([{"a": int(v)} for v in x])):
+        frame = pa.table({"x": cells, "z": x}).to_pandas(types_mapper=pd.ArrowDtype)
+        with pytest.raises(DataError, match=r"columns of X that hold no numbers, .*: .x."):
+            rank(frame, (x > 1).astype(int)[:, None], "mim")

@@ -393,6 +393,21 @@ def test_methods_that_take_rows_of_unknown_labels_need_rows():
             states.rank(own, method, **params)
 
 
+def test_rows_that_a_constant_label_hides_are_ranked_from_rows_or_refused():
+    X, Y, _ = data("dense")
+    Y[:, 3] = 1
+    Y[:60, 3] = np.nan
+    methods = ["igmf", "ridge", "forward", "mim", "f-statistic", "pmu"]
+    own = states.collect(X, Y, methods, pairs_of=D)
+    for method in ("mim", "f-statistic"):
+        assert states.rank(own, method).name.tolist() == spark_mlfs.rank(X, Y, method).name.tolist()
+    for method in ("igmf", "ridge", "forward", "pmu"):
+        whole = spark_mlfs.rank(X, Y, method)
+        pd.testing.assert_frame_equal(whole, spark_mlfs.rank(X, Y[:, :3], method))
+        with pytest.raises(ParameterError, match=r"^label .y3. has one value .* from the rows"):
+            states.rank(own, method)
+
+
 def test_what_a_refusal_says_to_collect_is_enough():
     X, Y, _ = data("dense")
     own = states.collect(X, Y, "spec", name="day")
