@@ -228,9 +228,9 @@ def mark_of(head: bytes) -> str | None:
 
 def check_is_text(head: bytes, name: str) -> None:
     """Raise `DataError` for a file that is packed, or of another format, by its first bytes."""
-    for mark, what in _NO_TEXT.items():
+    for mark, remedy in _NO_TEXT.items():
         if re.match(mark, head):
-            raise DataError(f"{name} {what}")
+            raise DataError(f"{name} {remedy}")
 
 
 def head_text(head: bytes, dialect: Dialect, name: str) -> str:
