@@ -8,6 +8,7 @@ of CSR matrices. Counts are exact."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def count_sparse(
 def slotwise(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
     """Return the one-hot slots of some blocks of rows, (n, slots), slot by slot.
 
-    `count_slots` cuts ranges from them."""
+    `count_slots` cuts ranges from them, `count_groups` counts them all."""
     indices = np.concatenate([onehot.indices for onehot in onehots])
     lengths = np.concatenate([[0], *(np.diff(onehot.indptr) for onehot in onehots)])
     shape = (sum(onehot.shape[0] for onehot in onehots), onehots[0].shape[1])
@@ -175,11 +176,8 @@ def count_slots(
     table = (part @ member).tocsc().tocsr()  # twice turned: in order
     if not with_all:
         return table
-    rows = np.diff(indptr)
-    filled = rows > 0
-    if mass is not None:
-        mass_before = np.concatenate([[0], np.cumsum(mass[part.indices])])
-        rows = mass_before[indptr[1:]] - mass_before[indptr[:-1]]
+    filled = np.diff(indptr) > 0
+    rows = _rows_by_slot(part, mass)
     starts = table.indptr + np.concatenate([[0], np.cumsum(filled)])
     of_all = np.zeros(starts[-1], bool)
     of_all[starts[:-1][filled]] = True
@@ -189,3 +187,30 @@ def count_slots(
     groups = np.zeros(starts[-1], table.indices.dtype)
     groups[~of_all] = table.indices + 1
     return sp.csr_matrix((counts, groups, starts), shape=(last - first, member.shape[1] + 1))
+
+
+def _rows_by_slot(by_slot: sp.csr_matrix, mass: ndarray | None) -> ndarray:
+    """Return what the rows of each slot, (slots, n), weigh together: `mass` (n,), else 1 each."""
+    starts = by_slot.indptr
+    if mass is None:
+        return np.diff(starts)
+    mass_before = np.concatenate([[0], np.cumsum(mass[by_slot.indices])])
+    return np.asarray(mass_before[starts[1:]] - mass_before[starts[:-1]])
+
+
+def count_groups(
+    columns: sp.csc_matrix,
+    member: sp.csc_matrix,
+    ranges: Iterable[ndarray],
+    mass: ndarray | None = None,
+) -> Iterator[sp.csr_matrix]:
+    """Yield (1 + groups, slots) CSR counts, slots in order, of each range of groups of `member`.
+
+    The first row has those of all rows, of weight `mass`. As in `count_slots` the sums of a slot
+    are over the groups, so that they stay near the processor."""
+    ones = np.ones(columns.nnz, np.int32)
+    by_slot = sp.csr_matrix((ones, columns.indices, columns.indptr), shape=columns.shape[::-1])
+    of_all = sp.csr_matrix(_rows_by_slot(by_slot, mass))
+    for groups in ranges:
+        table = (by_slot @ member[:, groups].tocsr()).tocsc().T
+        yield sp.vstack([of_all.astype(table.dtype), table], format="csr")

@@ -274,16 +274,18 @@ def second_moments(
     wide: bool = False,
     across: bool = True,
     state: State | None = None,
+    columns: ndarray | None = None,
 ) -> State:
     """Return the state of [X, Y, 1]'[X, Y, 1] of the rows of some parts and those of `state`.
 
     A part, of `SPARSE_ROWS` rows at most: the features; y (n, q) CSR of 0 and 1, or of whole
     numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,) int64 how many times each row
     counts. Without mass 2²⁰ · 2¹⁵ · 2²⁷ = 2⁶² bounds Σhy, which is below 2⁶³. ``yy`` is Y'Y (q, q)
-    if labels go `across` each other, and otherwise its diagonal (q,). The arrays ``hh``, ``rest``
-    and ``hh+`` of `state` are changed."""
+    if labels go `across` each other, and otherwise its diagonal (q,). X'X is that of all features,
+    or has some `columns` and its diagonal. The arrays ``hh``, ``rest`` and ``hh+`` of `state` are
+    changed."""
     state = state or {}
-    products = Words({name: state[name] for name in NAMES if name in state}, wide)
+    products = Words({name: state[name] for name in NAMES if name in state}, wide, columns)
     sums: State = {name: value for name, value in state.items() if name not in NAMES}
     for (coarse, fine), labels, mass in parts:
         if mass is None:
@@ -424,15 +426,21 @@ def _weighted_sums(
     return _two_words(name, total) | by_label
 
 
-def moments_of(state: State, unit: ndarray, q: int) -> dict[str, ndarray]:
+def moments_of(
+    state: State, unit: ndarray, q: int, columns: ndarray | None = None
+) -> dict[str, ndarray]:
     """Return the second moments of a state in float64: of the shifted features, labels as they are.
 
-    They are n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q) and yy, (q, q), or (q,) of a state made
-    without `across`."""
+    They are n, sum_x (v,), sum_y (q,), xx (v, v), or of some `columns` (v, k + 1), the diagonal
+    last, xy (v, q) and yy, (q, q), or (q,) of a state made without `across`."""
     v = len(unit)
-    xx = _products_in_units(state, (v, v))
+    xx = _products_in_units(state, (v, v if columns is None else len(columns) + 1))
     xx *= unit[:, None]
-    xx *= unit
+    if columns is None:
+        xx *= unit
+    else:
+        xx[:, :-1] *= unit[columns]
+        xx[:, -1] *= unit
     return {
         "n": np.asarray(state["n"], np.float64),
         "sum_x": _column_sums(state, "h", "l", (v,)) * unit,

@@ -19,7 +19,8 @@ class FoldSums:
     """Sums over the rows of each of the F folds that have any, by weight.
 
     `n` (F,), `sum_x` (F, v), `xx` (F, v, v), `sum_y` and `yy`, of squares, (F, q), `xy` (F, v, q);
-    `folds` their numbers."""
+    `folds` their numbers. Of some `columns` (k,) alone, ascending, `xx` is (F, v, k + 1), the
+    diagonal last."""
 
     n: ndarray
     sum_x: ndarray
@@ -28,6 +29,18 @@ class FoldSums:
     yy: ndarray
     xy: ndarray
     folds: tuple[int, ...]
+    columns: ndarray | None = None
+
+    @property
+    def squares(self) -> ndarray:
+        """(F, v) the sums of the features' squares."""
+        return np.einsum("fii->fi", self.xx) if self.columns is None else self.xx[:, :, -1]
+
+    def products(self, feature: int) -> ndarray:
+        """Return (F, v) the sums of the products with one feature, which is among the `columns`."""
+        if self.columns is None:
+            return np.asarray(self.xx[:, feature])
+        return np.asarray(self.xx[:, :, np.searchsorted(self.columns, feature)])
 
     def label_weights(self, times: ndarray | float = 1.0, power: float = 1.0) -> ndarray:
         """Return (q,) `times` 1/Var(y_l)^`power` over all rows; 0 for a label of one value."""
@@ -41,7 +54,8 @@ class FoldSums:
     def of(self, folds: ndarray) -> FoldSums:
         """Return the sums of some folds alone, a mask (F,)."""
         sums = {name: getattr(self, name)[folds] for name in _SUMS}
-        return FoldSums(**sums, folds=tuple(int(f) for f in np.array(self.folds)[folds]))
+        numbers = tuple(int(f) for f in np.array(self.folds)[folds])
+        return FoldSums(**sums, folds=numbers, columns=self.columns)
 
     @property
     def trained(self) -> tuple[ndarray, ndarray]:

@@ -81,11 +81,13 @@ class Words:
 
     Products are whole float64 below 2⁵³, each times 2^(20k) units of 2⁻⁸⁰. Symmetric sums are added
     up where the row is in no later tile of columns than the column, until they are `carried`; so
-    what they take beside the words is a few tiles."""
+    what they take beside the words is a few tiles. Of some `columns` (k,) alone, and of the
+    diagonal behind them, the words are (v, k + 1)."""
 
-    def __init__(self, words: State, wide: bool) -> None:
+    def __init__(self, words: State, wide: bool, columns: ndarray | None = None) -> None:
         self.words = words
         self.wide = wide
+        self.columns = columns
         self.mirrors = False  # whether tiles below the diagonal are still to be filled
         self._products = 0  # added since the last carry
         self._buffer = np.empty((0, 0))
@@ -94,6 +96,10 @@ class Words:
         """Add X'X of at most `ROWS` rows, of their coarse and fine parts.
 
         H'L + L'H = (H + L)'(H + L) − H'H − L'L: three symmetric products."""
+        if self.columns is not None:
+            fine = [] if L is None else [(1, H, L), (1, L, H), (0, L, L)]
+            self._add_columns([(2, H, H), *fine])
+            return
         tiles = self._tiles(H)
         product_of_coarse = _product(H, H)
         if L is None:
@@ -116,9 +122,24 @@ class Words:
 
         They are as `terms_of_mass` gives them."""
         self.wide = True
+        if self.columns is not None:
+            self._add_columns(terms)
+            return
         products = [(power, _product(left, right)) for power, left, right in terms]
         for tile in self._tiles(terms[0][1]):
             self.add(tile, *((power, product(tile)) for power, product in products))
+
+    def _add_columns(self, terms: Sequence[Term]) -> None:
+        """Add the `columns` of the same sum, and its diagonal."""
+        assert self.columns is not None
+        shape = (terms[0][1].shape[1], len(self.columns) + 1)
+        if "hh" not in self.words:
+            self.words["hh"] = np.zeros(shape, np.int64)
+        everywhere = (slice(0, shape[0]), slice(0, shape[1]))
+        products = [
+            (power, _columns_of_product(left, right, self.columns)) for power, left, right in terms
+        ]
+        self.add(everywhere, *products)
 
     def _tiles(self, x: Any) -> list[Tile]:
         """Return the rows and columns of X'X that are worked out at once."""
@@ -207,6 +228,17 @@ def _product(left: Any, right: Any) -> Callable[[Tile], ndarray]:
         return lambda tile: left[:, tile[0]].T @ right[:, tile[1]]
     transposed = left.T.tocsr()
     return lambda tile: dense(transposed[tile[0]] @ right)
+
+
+def _columns_of_product(left: Any, right: Any, columns: ndarray) -> ndarray:
+    """Return some columns of left'right and, behind them, its diagonal.
+
+    Sparse ones store the same entries."""
+    if not sp.issparse(left):
+        diagonal = np.einsum("ij,ij->j", left, right)
+        return np.column_stack([left.T @ right[:, columns], diagonal])
+    diagonal = np.bincount(left.indices, left.data * right.data, left.shape[1])
+    return np.column_stack([dense(right[:, columns].T.tocsr() @ left).T, diagonal])
 
 
 # ---- rows that count several times ----

@@ -3,7 +3,6 @@ the best beside the picks."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,9 +17,8 @@ from ..params import Values
 from ..solvers import forward
 from ..solvers.ties import by_score
 from ..solvers.units import PickConstraints
-from ..statistics.base import FeatureNumbers, cuts
+from ..statistics.base import FeatureNumbers
 from ..statistics.gram import (
-    DENSE_FROM,
     FoldedLabels,
     FoldGrams,
     SingleFeatureObjective,
@@ -35,10 +33,7 @@ FEW_PENALTIES = 16  # different ones of features whose products exceed the budge
 LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a row
 ROUND_PICKS = 10  # that all features meet in a further round
 ROUND_SHARE = 4  # of the candidates one in so many is picked from there
-# features that meet the picks together, at least and at most: each block reads all sparse rows,
-# and its products take the square of its features
-BLOCK, LARGEST_BLOCK = 480, 2000
-READING = 20  # stored values that are read in the time that a product takes
+BLOCK = 1 << 12  # features that meet the picks together, at most: each block reads all rows
 
 
 def moments(profile: Profile, p: Values) -> FoldGrams:
@@ -191,6 +186,7 @@ def going_on(
     most = p["candidates"]
     place = np.full(len(values), np.inf)
     place[varying[by_score(values[varying])]] = np.arange(1, len(varying) + 1)
+    before: list[int] = []
     for _ in range(p["rounds"] - 1):
         few = best(
             engine,
@@ -209,6 +205,9 @@ def going_on(
             terms.among(few),
         )
         picks = few[path.picks]
+        if picks.tolist() == before:  # nothing changes any more
+            break
+        before = picks.tolist()
         others = np.setdiff1d(varying, picks)
         gains = np.concatenate(
             [
@@ -256,27 +255,23 @@ def _beside(
     picks: ndarray,
 ) -> Iterator[ndarray]:
     """Yield J of the `features`, block by block, beside the `picks`, taken in their order."""
-    of_all = moments(engine.profile, p)
+    of_all = replace(moments(engine.profile, p), picks=picks)
     weights = weights_of(engine, p, sums)
     penalties = penalties_by_feature(engine, p)
-    size = BLOCK
-    if engine.profile.density < DENSE_FROM:
-        balanced = int(np.sqrt(engine.profile.nonzero / READING))
-        size = max(BLOCK, min(balanced, LARGEST_BLOCK))
-    blocks = np.split(features, range(size, len(features), size))
-    grams = [replace(of_all, features=np.union1d(block, picks)) for block in blocks]
-    sizes = np.array([gram.state_bytes(engine.profile) for gram in grams])
+    of_picks = replace(of_all, features=np.sort(picks))
+    labels = of_all.outputs(engine.profile)
+    of_feature = of_picks.state_bytes(engine.profile) // max(1, len(picks))
+    of_feature += 32 * of_all.blocks * (2 * len(picks) + labels)  # of the solver
     budget = min(engine.budgets.driver, engine.budgets.worker) // 4
-    for first, last in itertools.pairwise(cuts(sizes, budget).tolist()):
-        several = engine.run(*grams[first:last], keep=False)
-        for gram, block, of_block in zip(
-            grams[first:last], blocks[first:last], several, strict=True
-        ):
-            assert gram.features is not None
-            gains = forward.gains_beside(
-                of_block,
-                weights,
-                penalties[gram.features],
-                np.searchsorted(gram.features, picks),
-            )
-            yield gains[np.searchsorted(gram.features, block)]
+    size = min(BLOCK, max(1, budget // of_feature - len(picks)))
+    for first in range(0, len(features), size):
+        block = features[first : first + size]
+        members = np.union1d(block, picks)
+        (of_block,) = engine.run(replace(of_all, features=members), keep=False)
+        gains = forward.gains_beside(
+            of_block,
+            weights,
+            penalties[members],
+            np.searchsorted(members, picks),
+        )
+        yield gains[np.searchsorted(members, block)]

@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from ..kernels import information as info
 from ..kernels.label_places import leading
+from ..lazy import cached_property
 from ..statistics.base import cuts
 from ..statistics.contingency import CHUNK_BYTES, Counts
 from ..statistics.label_ranges import LabelReduction, groups_in, labels_in
@@ -24,28 +25,9 @@ from ..statistics.targets import Keyed, Labels
 
 LEAST = 1e-12  # nats by which a feature of several codes speaks for a label
 LISTED = 20  # features of a label, but where places of labels count
-ENTRIES = 1 << 21  # pairs of features and labels that are looked at together, about
-
-
-def label_ranges(counts: Counts, target: Labels) -> Iterator[tuple[int, int, Counts]]:
-    """Yield counts of ranges of the labels, with their ends."""
-    table = counts.table
-    is_sparse = sp.issparse(table)
-    if is_sparse:
-        table = table.tocsr()
-        table = table if table.has_sorted_indices else table.sorted_indices()
-        others = int((~counts.coding.occurs).sum())
-        sizes = np.diff(table.indptr)[1 : 1 + target.q] + others
-    else:
-        sizes = np.full(target.q, counts.count)
-    edges = cuts(sizes, ENTRIES).tolist()
-    if len(edges) == 2:
-        yield 0, target.q, replace(counts, table=table)
-        return
-    for first, last in itertools.pairwise(edges):
-        groups = groups_in(target, first, last)
-        part = table[groups] if is_sparse else table[:, :, groups]
-        yield first, last, replace(counts, table=part, totals=counts.totals[groups])
+# pairs of features and labels that are looked at together, about: those that stay near the
+# processor, and where tables of some features are full
+CELLS, ENTRIES = 1 << 16, 1 << 21
 
 
 def informations(target: Labels, logs: info.CountLogs, counts: ndarray) -> ndarray:
@@ -147,59 +129,137 @@ class Entries:
 @dataclass(frozen=True)
 class Tables:
     """Tables of features and labels: `counts` of the groups of a `target`, of whose labels
-    `takes_part` (q,) says which are looked at."""
+    `takes_part` (q,) says which are looked at. Sparse ones are CSR here, slots in order."""
 
     counts: Counts
     target: Labels
     takes_part: ndarray
 
-    def entries(self, measure: Measure, against: bool = False, signed: bool = False) -> Entries:
+    @staticmethod
+    def of(counts: Counts, target: Labels, takes_part: ndarray) -> Tables:
+        """Return the tables of counts in any layout."""
+        table = counts.table
+        if sp.issparse(table):
+            table = table.tocsr()
+            table = table if table.has_sorted_indices else table.sorted_indices()
+        return Tables(replace(counts, table=table), target, takes_part)
+
+    @cached_property
+    def _others(self) -> ndarray:
+        """Return the features whose tables are full, not stored cells."""
+        if not sp.issparse(self.counts.table):
+            return np.arange(self.counts.count)
+        return np.flatnonzero(~self.counts.coding.occurs)
+
+    @cached_property
+    def _feature_of_slot(self) -> ndarray:
+        return np.repeat(np.arange(self.counts.count), self.counts.coding.bins - 1)
+
+    @cached_property
+    def _rows_of_slot(self) -> ndarray:
+        table = self.counts.table
+        of_all = slice(0, table.indptr[1])
+        rows = np.zeros(table.shape[1], np.int64)
+        rows[table.indices[of_all]] = table.data[of_all]
+        return rows
+
+    @cached_property
+    def _known(self) -> ndarray:
+        """Return (q,) the rows in which each label is known."""
+        totals = self.counts.totals
+        known = np.full(self.target.q, totals[0])
+        known[list(self.target.watch)] -= totals[1 + self.target.q :]
+        return known
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Return ranges of the labels whose entries are made at once."""
+        others = len(self._others)
+        sizes = np.full(self.target.q, others)
+        if sp.issparse(self.counts.table):
+            sizes += np.diff(self.counts.table.indptr)[1 : 1 + self.target.q]
+        edges = cuts(sizes, ENTRIES if others else CELLS)
+        return [*itertools.pairwise(edges.tolist())]
+
+    def entries(
+        self,
+        first: int,
+        last: int,
+        measure: Measure,
+        against: bool = False,
+        signed: bool = False,
+    ) -> Entries:
         """Return the entries of features that speak for a label, or `against` it, too.
 
-        Label by label, features ascending. A feature of two codes that a label never meets is not
-        listed. Of more codes each entry has its sign where they are `signed`."""
-        counts = self.counts
-        if not sp.issparse(counts.table):
-            others = np.arange(counts.count)
-            return Entries.together([*self._of_tables(measure, others, against, signed)])
-        parts = [self._of_cells(measure, against)]
-        others = np.flatnonzero(~counts.coding.occurs)
-        if len(others):
-            by_feature = replace(self, counts=replace(counts, table=counts.table.tocsc()))
-            parts += by_feature._of_tables(measure, others, against, signed)
+        Of the labels first..last, numbered from 0, label by label, features ascending. A feature of
+        two codes that a label never meets is not listed. Of more codes each entry has its sign
+        where they are `signed`."""
+        parts = []
+        if sp.issparse(self.counts.table):
+            labels = slice(first, last)
+            parts.append(self._of_cells(measure, labels, against))
+        if len(self._others):
+            full = self._of_labels(first, last)
+            parts += full._of_tables(measure, self._others, against, signed)
         return Entries.together(parts)
 
-    def _of_cells(self, measure: Measure, against: bool) -> Entries:
-        """Return the entries of features that occur or not, from their stored cells."""
+    def _of_labels(self, first: int, last: int) -> Tables:
+        """Return the tables of the labels first..last, sparse ones by feature."""
         counts = self.counts
-        target = self.target
-        stored = counts.table
-        q = target.q
-        cells = slice(stored.indptr[1], stored.indptr[1 + q])
+        groups = groups_in(self.target, first, last)
+        table = counts.table
+        if sp.issparse(table):
+            table = table[groups].tocsc()
+        elif len(groups) < counts.size:
+            table = table[:, :, groups]
+        counts = replace(counts, table=table, totals=counts.totals[groups])
+        return Tables(counts, labels_in(self.target, first, last), self.takes_part[first:last])
+
+    def _of_cells(self, measure: Measure, labels: slice, against: bool) -> Entries:
+        """Return the entries of features that occur or not, from their stored cells."""
+        stored = self.counts.table
+        edges = stored.indptr[1 + labels.start : 2 + labels.stop]
+        cells = slice(edges[0], edges[-1])
+        of_label = np.diff(edges)
         slot = stored.indices[cells]
-        joint = stored.data[cells].astype(np.int64)
-        label = np.repeat(np.arange(q), np.diff(stored.indptr[1 : 2 + q]))
-        in_code = np.zeros(stored.shape[1], np.int64)
-        in_code[stored.indices[: stored.indptr[1]]] = stored.data[: stored.indptr[1]]
-        rows = in_code[slot]
-        known = np.full(q, counts.totals[0])
-        known[list(target.watch)] -= counts.totals[1 + q :]
-        _take_unknown(rows, slot, stored, target)
-        positive = counts.totals[1 : 1 + q]
-        feature_of_slot = np.repeat(np.arange(counts.count), counts.coding.bins - 1)
-        table = TwoByTwo(joint, rows, positive[label], known[label])
-        sign = _sign(table, target)
+        rows = self._rows_of_slot.take(slot)
+        self._take_unknown(rows, slot, labels)
+        positive = self.counts.totals[1 + labels.start : 1 + labels.stop]
+        table = TwoByTwo(
+            stored.data[cells].astype(np.int64),
+            rows,
+            np.repeat(positive, of_label),
+            np.repeat(self._known[labels], of_label),
+        )
+        sign = _sign(table, self.target)
         speaks = sign != 0 if against else sign > 0
-        speaks &= self.takes_part[label] & counts.coding.occurs[feature_of_slot][slot]
+        if not self.takes_part[labels].all():
+            speaks &= np.repeat(self.takes_part[labels], of_label)
+        if len(self._others):
+            speaks &= self.counts.coding.occurs.take(self._feature_of_slot.take(slot))
         places = np.flatnonzero(speaks)
-        listed = TwoByTwo._make(side[places] for side in table)
+        listed = TwoByTwo._make(side.take(places) for side in table)
         return Entries(
-            label[places],
-            feature_of_slot[slot[places]],
-            measure.of_two(_corrected(listed, target)),
-            sign[places],
+            np.repeat(np.arange(len(of_label)), of_label).take(places),
+            self._feature_of_slot.take(slot.take(places)),
+            measure.of_two(_corrected(listed, self.target)),
+            sign.take(places),
             *listed,
         )
+
+    def _take_unknown(self, rows: ndarray, slot: ndarray, labels: slice) -> None:
+        """Take from the `rows` with the code of each cell those in which the label is unknown."""
+        table = self.counts.table
+        before = table.indptr[1 + labels.start]
+        first, last = np.searchsorted(self.target.watch, [labels.start, labels.stop])
+        unknown = np.zeros(table.shape[1] if first < last else 0, np.int64)
+        for place in range(first, last):
+            label = self.target.watch[place]
+            group = 1 + self.target.q + place
+            stored = slice(table.indptr[group], table.indptr[group + 1])
+            unknown[table.indices[stored]] = table.data[stored]
+            cells = slice(table.indptr[1 + label] - before, table.indptr[2 + label] - before)
+            rows[cells] -= unknown[slot[cells]]
+            unknown[table.indices[stored]] = 0
 
     def _of_tables(
         self,
@@ -254,23 +314,6 @@ class Tables:
         )
 
 
-def _take_unknown(
-    rows: ndarray,
-    slot: ndarray,
-    table: sp.csr_matrix,
-    target: Labels,
-) -> None:
-    """Take from the `rows` with the code of each cell those in which the label is unknown."""
-    unknown = np.zeros(table.shape[1], np.int64)
-    before = table.indptr[1]
-    for group, label in enumerate(target.watch, 1 + target.q):
-        stored = slice(table.indptr[group], table.indptr[group + 1])
-        unknown[table.indices[stored]] = table.data[stored]
-        cells = slice(table.indptr[1 + label] - before, table.indptr[2 + label] - before)
-        rows[cells] -= unknown[slot[cells]]
-        unknown[table.indices[stored]] = 0
-
-
 def _corrected(table: TwoByTwo, target: Labels) -> TwoByTwo:
     """Return tables without the labels' noise."""
     if target.noise is None:
@@ -320,10 +363,15 @@ class Strongest(LabelReduction):
 
     def __call__(self, counts: Counts) -> ndarray:
         out = []
-        for first, last, part in label_ranges(counts, self.target):
-            target = labels_in(self.target, first, last)
-            tables = Tables(part, target, np.ones(target.q, bool))
-            entries = tables.entries(self.measure, against=True, signed=True)
+        tables = Tables.of(counts, self.target, np.ones(self.target.q, bool))
+        for first, last in tables.ranges():
+            entries = tables.entries(
+                first,
+                last,
+                self.measure,
+                against=True,
+                signed=True,
+            )
             starts = np.searchsorted(entries.label, np.arange(last - first + 1))
             leaders, place = leading(starts, entries.strength, self.most)
             out.append(entry_numbers(entries.take(leaders), place, self.offset + first))

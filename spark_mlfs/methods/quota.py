@@ -37,12 +37,12 @@ from ..params import Integer, Number, Optional, Parameter, Values
 from ..solvers.ties import significant
 from ..statistics.base import Statistic
 from ..statistics.contingency import Counts, TwoWay
-from ..statistics.label_ranges import LabelRanges, LabelReduction, labels_in
+from ..statistics.label_ranges import LabelRanges, LabelReduction
 from ..statistics.stretched import commonest
 from ..statistics.targets import Labels
 from .base import PLACES, Scores
 from .counting import BINNING, NUM_BINS, Counting, CountingMethod
-from .label_entries import Entries, Information, Tables, entry_numbers, label_ranges
+from .label_entries import Entries, Information, Tables, entry_numbers
 from .label_settings import LABEL_NOISE, LABEL_WEIGHTS
 
 
@@ -62,13 +62,12 @@ class Places(LabelReduction):
         """Yield of some labels, from the first on, all that speaks for them, which entries have a
         place, these places, and the turns."""
         rates = self._rates(counts.totals)
-        for first, last, part in label_ranges(counts, self.target):
-            target = labels_in(self.target, first, last)
-            tables = Tables(part, target, rates[first:last] > 0)
-            entries = tables.entries(self.measure, signed=self.signed)
+        tables = Tables.of(counts, self.target, rates > 0)
+        for first, last in tables.ranges():
+            entries = tables.entries(first, last, self.measure, signed=self.signed)
             starts = np.searchsorted(entries.label, np.arange(last - first + 1))
             leaders, place = leading(starts, entries.strength, self.most)
-            turn = place / rates[first:last][entries.label[leaders]]
+            turn = place / rates[first:last].take(entries.label.take(leaders))
             yield first, entries, leaders, place, turn
 
     def _rates(self, totals: ndarray) -> ndarray:
@@ -90,7 +89,7 @@ class Places(LabelReduction):
 @dataclass(frozen=True)
 class Turns(Places):
     """Turn of each feature, ∞ where it has no place, the largest information about a label that it
-    speaks for, 0 where there is none, and `commonest`: (4, v)."""
+    speaks for without a place, 0 where there is none, and `commonest`: (4, v)."""
 
     by_feature = 4
 
@@ -100,8 +99,12 @@ class Turns(Places):
     def __call__(self, counts: Counts) -> ndarray:
         out = np.stack([np.full(counts.count, np.inf), np.zeros(counts.count)])
         for _, entries, leaders, _, turn in self.ranges(counts):
-            np.maximum.at(out[1], entries.feature, entries.strength)
-            np.minimum.at(out[0], entries.feature[leaders], turn)
+            np.minimum.at(out[0], entries.feature.take(leaders), turn)
+            if len(leaders) < len(entries.feature):
+                has_place = np.zeros(len(entries.feature), bool)
+                has_place[leaders] = True
+                without = np.flatnonzero(~has_place)
+                np.maximum.at(out[1], entries.feature.take(without), entries.strength.take(without))
         return np.concatenate([out, commonest(counts)])
 
 
@@ -125,7 +128,8 @@ class Sets(Places):
     def __call__(self, counts: Counts) -> ndarray:
         out = []
         for first, entries, leaders, place, turn in self.ranges(counts):
-            keeps = self.kept[entries.feature[leaders]] & (ranks_of(turn) <= self.last)
+            keeps = np.flatnonzero(self.kept.take(entries.feature.take(leaders)))
+            keeps = keeps[ranks_of(turn[keeps]) <= self.last]
             listed = entries.take(leaders[keeps])
             out.append(entry_numbers(listed, place[keeps], self.offset + first))
         return np.concatenate(out, axis=1)
@@ -212,7 +216,8 @@ class Quota(CountingMethod):
         has_turn = np.isfinite(turn)
         rank = np.full(len(turn), np.iinfo(np.int64).max)
         rank[has_turn] = ranks_of(turn[has_turn])
-        others = np.where(has_turn, 0, -ranks_of(largest))
+        others = np.zeros(len(turn), np.int64)
+        others[~has_turn] = -ranks_of(largest[~has_turn])
         values = np.zeros(len(turn))
         values[has_turn] = 1 / significant(turn[has_turn])
         return Scores(

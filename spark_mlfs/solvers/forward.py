@@ -43,8 +43,7 @@ class _Folds:
         self.picks: list[int] = []
         rows = sums.n[:, None]
         self.center = sums.sum_x.sum(axis=0) / sums.n.sum()
-        squares = np.einsum("fii->fi", sums.xx)
-        squares = squares - self.center * (2 * sums.sum_x - rows * self.center)
+        squares = sums.squares - self.center * (2 * sums.sum_x - rows * self.center)
         self.scale = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) / sums.n.sum())
         self.scale[self.scale == 0] = 1.0  # constant in these folds
         train_n, train_sum_y = sums.trained
@@ -95,19 +94,42 @@ class _Folds:
         """Take the part of a pick out of every column and label.
 
         z_j ← z_j − g_j p, r_l ← r_l − b_l p."""
+        columns, rows = self._step(pick, self.labels[:, :, pick])
+        self._take_of_labels(columns, rows)
+
+    def take_all(self, picks: list[int]) -> None:
+        """Take the parts of some picks out, those of the labels at once.
+
+        In between only the labels of the picks are looked at."""
+        step = 2 * np.arange(len(picks))
+        columns = np.empty((*self.squares.shape, 2 * len(picks)))
+        rows = np.empty((*self.labels.shape[:2], 2 * len(picks), self.labels.shape[3]))
+        for first, pick in zip(step.tolist(), picks, strict=True):
+            before = columns[:, :, None, pick, :first] @ rows[:, :, :first]
+            labels = self.labels[:, :, pick] - before[:, :, 0]
+            place = slice(first, first + 2)
+            columns[..., place], rows[:, :, place] = self._step(pick, labels)
+        self._take_of_labels(columns, rows)
+
+    def _take_of_labels(self, columns: ndarray, rows: ndarray) -> None:
+        for side, fold in np.ndindex(*rows.shape[:2]):
+            self.labels[side, fold] -= columns[side, fold] @ rows[side, fold]
+
+    def _step(self, pick: int, labels: ndarray) -> tuple[ndarray, ndarray]:
+        """Take a pick out of every column; return what to take from the labels of columns.
+
+        As (2, F, v, 2) and (2, F, 2, q), whose product it is; `labels` (2, F, q) are the pick's."""
         products = self._products(pick)
         square = products[:, :, [pick]]
         share = 1 / divisor(square[0], self.penalty[:, [pick]], self.n)
         g = products[0] * share
-        b = self.labels[0, :, pick] * share
+        b = labels[0] * share
         self.squares -= g * (2 * products - g * square)
         remaining = products - g * square
-        for side, fold in np.ndindex(*square.shape[:2]):
-            labels = self.labels[side, fold]
-            columns = np.column_stack([remaining[side, fold], g[fold]])
-            labels -= columns @ np.stack([b[fold], labels[pick]])
         self.g[:, len(self.picks)] = g
         self.picks.append(pick)
+        columns = np.stack([remaining, np.broadcast_to(g, remaining.shape)], axis=3)
+        return columns, np.stack([np.broadcast_to(b, labels.shape), labels], axis=2)
 
     def _products(self, pick: int) -> ndarray:
         """Return (2, F, v) ⟨p, z_j⟩ of the next pick."""
@@ -129,7 +151,7 @@ class _Folds:
         """Return (2, F, v) ⟨x̃_s, x̃_j⟩ of a pick s, about the training rows' means."""
         sums = self.sums
         center = self.center[pick]
-        columns = sums.xx[:, pick] - center * sums.sum_x
+        columns = sums.products(pick) - center * sums.sum_x
         deviation = sums.sum_x[:, [pick]] - sums.n[:, None] * center
         columns -= self.center * deviation
         columns /= self.scale * self.scale[pick]  # ⟨x̃_s, x̃_j⟩ about the means of all
@@ -185,8 +207,7 @@ def gains_beside(
 ) -> ndarray:
     """Return (v,) J of every feature beside the `picks`, taken in their order."""
     folds = _Folds(sums, weights, penalty, len(picks))
-    for pick in picks.tolist():
-        folds.take(pick)
+    folds.take_all(picks.tolist())
     return np.asarray(folds.explained.sum(axis=0) / positive(sums.variation(weights).sum()))
 
 

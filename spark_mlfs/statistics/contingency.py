@@ -346,7 +346,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         mass = None
         if profile.weighted:
             mass = np.concatenate([block.masses(profile) for block in blocks])
-        groupings = [_grouping(blocks, part.target) for part in parts]
+        groupings = [grouping_of(blocks, part.target) for part in parts]
         totals: list[State] = []
         for rows, groups, target in groupings:
             own_totals: State = {}
@@ -386,7 +386,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         )
 
 
-def _grouping(blocks: list[CodedBlock], target: Target) -> Grouping:
+def grouping_of(blocks: list[CodedBlock], target: Target) -> Grouping:
     """Return the grouping of the blocks' rows, numbered one block after the other."""
     starts = np.cumsum([0, *(block.n for block in blocks)])
     pairs = [groups_of(block, target) for block in blocks]

@@ -77,12 +77,14 @@ def sums_of(
     profile: Profile,
     prefix: str,
     q: int,
+    columns: ndarray | None = None,
 ) -> dict[str, ndarray]:
     """Return n, sum_x, sum_y, xx, xy, yy of a group of rows.
 
-    Of the features about their provisional centre and `q` columns of labels as they are."""
+    Of the features about their provisional centre and `q` columns of labels as they are; xx of all
+    features, or of some `columns` (`exact.moments_of`)."""
     group = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
-    sums = exact.moments_of(group, unit_of(profile), q)
+    sums = exact.moments_of(group, unit_of(profile), q, columns)
     if profile.graded:
         sums["sum_y"] = np.ldexp(sums["sum_y"], -GRADE_BITS)
         sums["xy"] = np.ldexp(sums["xy"], -GRADE_BITS)
@@ -135,6 +137,11 @@ class Gram(ExactSums):
     includes_unknown: ClassVar[bool] = False  # whether rows with unknown labels are among them
 
     @property
+    def columns(self) -> ndarray | None:
+        """Those of X'X that are counted, beside its diagonal; None: all."""
+        return None
+
+    @property
     def layout(self) -> str:  # type: ignore[override]
         """``"identified"`` where rows are grouped by id."""
         return "rows" if self.blocks == 1 else "identified"
@@ -168,7 +175,13 @@ class Gram(ExactSums):
             groups.setdefault(group + " ", {})[word] = value
         for prefix, parts in self.parts(block, profile):
             rows = self._quantised(parts, profile)
-            sums = exact.second_moments(rows, wide, self.across, groups.get(prefix))
+            sums = exact.second_moments(
+                rows,
+                wide,
+                self.across,
+                groups.get(prefix),
+                self.columns,
+            )
             out |= {prefix + name: value for name, value in sums.items()}
         return out
 
@@ -227,11 +240,12 @@ class Gram(ExactSums):
         q = self.outputs(profile)
         slices = 1 if one_slice(profile) else 2
         labels = q * q if self.across else 2 * q
+        squares = v * (v if self.columns is None else len(self.columns) + 1)
         if profile.weighted or _heavy(profile):
-            products = (1 + slices) * v * v + 2 * slices * v * q + 2 * labels
+            products = (1 + slices) * squares + 2 * slices * v * q + 2 * labels
         else:
             words = slices * 2 if profile.n >= exact.WIDE_ROWS else slices
-            products = words * v * v + slices * v * q + labels
+            products = words * squares + slices * v * q + labels
         return self.blocks * (8 * (1 + q + 4 * v + products) + envelope(16))
 
 
@@ -249,13 +263,21 @@ class FoldGrams(Gram):
 
     Of the features at the places `features` among the varying ones (None: all). With `sketch` = r
     above 0 r columns of the labels' sketch, in which label l counts `sizes`[l] times, stand for the
-    labels. State: 8·F·(2v² + 2vq + 2q) bytes."""
+    labels. Of some of them, `picks` (k,), the products with all, or (None) of all. State: 8·F·(2v²
+    + 2vq + 2q) bytes, with picks 8·F·(2v(k + 1) + 2vq + 2q)."""
 
     blocks: int = 5
     sizes: ndarray | None = None
     features: ndarray | None = None
+    picks: ndarray | None = None
     layout = "rows"
     across = False
+
+    @property
+    def columns(self) -> ndarray | None:
+        if self.picks is None or self.features is None:
+            return self.picks
+        return np.searchsorted(self.features, np.sort(self.picks))
 
     def restricted(self, profile: Profile) -> Profile:
         """Return the profile of the features it is about."""
@@ -276,11 +298,20 @@ class FoldGrams(Gram):
         profile = self.restricted(profile)
         q = self.outputs(profile)
         present = sorted({int(name.split()[0]) for name in state})
-        of_folds = [sums_of(state, profile, f"{fold} ", q) for fold in present]
+        of_folds = [
+            sums_of(
+                state,
+                profile,
+                f"{fold} ",
+                q,
+                self.columns,
+            )
+            for fold in present
+        ]
         n = np.array([float(sums["n"].item()) for sums in of_folds])
         names = ("sum_x", "xx", "sum_y", "yy", "xy")
         moments = {name: np.array([sums[name] for sums in of_folds]) for name in names}
-        return FoldSums(n, **moments, folds=tuple(present))
+        return FoldSums(n, **moments, folds=tuple(present), columns=self.columns)
 
     def state_bytes(self, profile: Profile) -> int:
         return super().state_bytes(self.restricted(profile))

@@ -7,7 +7,7 @@ it, and of those in which the label is unknown. Only what a reduction makes of t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -18,10 +18,11 @@ from numpy import ndarray
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, concatenate_coded
 from ..blocks.profile import Profile
-from ..kernels.counts import count_dense, count_sparse
+from ..kernels.counts import count_dense, count_groups, members, slotwise
+from ..kernels.matrix import Matrix, runs
 from ..lazy import Self
 from .base import FeatureNumbers, Reduction, Statistic, cuts
-from .contingency import BIG, Counts, TwoWay
+from .contingency import BIG, Counts, TwoWay, grouping_of
 from .targets import Labels, groups_of
 
 
@@ -125,48 +126,62 @@ class LabelRanges(FeatureNumbers):
         return Statistic.merge(self, left, right)
 
     def shards(self, blocks: list[Any], profile: Profile, edges: ndarray) -> Iterator[State]:
+        ranges = itertools.pairwise(edges.tolist())
+        groups = [groups_in(self._labels, first, last) for first, last in ranges]
+        mass = None
+        if profile.weighted:
+            mass = np.concatenate([block.masses(profile) for block in blocks])
+        tables = self._sparse_tables if self._counts.coding.sparse else self._dense_tables
+        for table in tables(blocks, groups, mass):
+            yield {"table": table}
+
+    def _sparse_tables(
+        self,
+        blocks: list[CodedBlock],
+        groups: list[ndarray],
+        mass: ndarray | None,
+    ) -> Iterator[Matrix]:
+        """Yield the counts of some groups, of all rows first, (groups, slots)."""
+        rows, places, target = grouping_of(blocks, self._labels)
+        in_label = places > 0
+        member = members(
+            rows[in_label],
+            places[in_label] - 1,
+            sum(block.n for block in blocks),
+            target.size - 1,
+            mass,
+        )
+        columns = slotwise([block.onehot for block in blocks])
+        ranges = (part[1:] - 1 for part in groups)
+        return count_groups(columns, member.tocsc(), ranges, mass)
+
+    def _dense_tables(
+        self,
+        blocks: list[CodedBlock],
+        groups: list[ndarray],
+        mass: ndarray | None,
+    ) -> Iterator[Matrix]:
+        """Yield the counts of some groups, of all rows first, (groups, features, codes)."""
         block = concatenate_coded(blocks)
         coding = self._counts.coding
-        target = self._labels
-        mass = block.masses(profile)
-        rows, groups = groups_of(block, target)
-        order = np.argsort(groups, kind="stable")
-        starts = np.searchsorted(groups[order], np.arange(target.size + 1))
-
-        def table_of(intervals: Sequence[tuple[int, int]]) -> Any:
-            """Return the counts of the groups of some intervals, one after the other."""
-            members = np.concatenate([order[starts[a] : starts[z]] for a, z in intervals])
-            lengths = np.concatenate([np.diff(starts[a : z + 1]) for a, z in intervals])
-            places = np.repeat(np.arange(len(lengths)), lengths)
-            if block.onehot is not None:
-                return count_sparse(
-                    block.onehot,
-                    rows[members],
-                    places,
-                    len(lengths),
-                    mass,
-                )
-            assert block.codes is not None
+        rows, places = groups_of(block, self._labels)
+        order = np.argsort(places, kind="stable")
+        starts = np.searchsorted(places[order], np.arange(self._labels.size + 1))
+        assert block.codes is not None
+        for part in groups:
+            in_part = order[runs(starts[part], starts[part + 1])]
+            lengths = starts[part + 1] - starts[part]
             table = count_dense(
                 block.codes,
                 coding.width,
                 coding.per_byte,
-                rows[members],
-                places,
-                len(lengths),
+                rows[in_part],
+                np.repeat(np.arange(len(part)), lengths),
+                len(part),
                 (0, len(coding.features)),
                 mass,
             )
-            return np.moveaxis(table, 2, 0)
-
-        of_all = table_of([(0, 1)])
-        for first, last in itertools.pairwise(edges.tolist()):
-            watched = np.searchsorted(target.watch, [first, last]) + 1 + target.q
-            table = table_of([(1 + first, 1 + last), (int(watched[0]), int(watched[1]))])
-            if sp.issparse(table):
-                yield {"table": sp.vstack([of_all, table], format="csr")}
-            else:
-                yield {"table": np.concatenate([of_all, table])}
+            yield np.moveaxis(table, 2, 0)
 
     def reduce_shard(
         self,

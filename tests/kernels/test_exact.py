@@ -106,6 +106,32 @@ def test_second_moments_are_as_close_as_announced():
     assert found["n"] == 1500 and np.array_equal(found["sum_y"], np.asarray(y.sum(axis=0)).ravel())
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "bytes", "weighted"])
+def test_some_columns_of_the_products_are_those_of_all(kind):
+    """The same words, and the squares behind them, also when rows come in parts."""
+    names = ("binary", "bytes") if kind == "bytes" else (*KINDS,)
+    kinds = {name: KINDS[name] for name in names if name != "huge"}
+    x, y, shift, unit = table(4000, kinds=kinds)
+    x = sp.csr_matrix(np.where(np.abs(x) < 1e8, x, 0)) if kind == "sparse" else x - shift
+    mass = np.random.default_rng(2).integers(0, 1 << 30, 4000) if kind == "weighted" else None
+    columns = np.array([1] if kind == "bytes" else [0, 3, 7])
+    states = []
+    for chosen in (None, columns):
+        state = None
+        for rows in (slice(0, 100), slice(100, 4000)):
+            part = exact.quantised(x[rows].copy(), unit)
+            several = [(part, y[rows], None if mass is None else mass[rows])]
+            state = exact.second_moments(several, state=state, columns=chosen)
+        states.append(state)
+    whole, beside = (
+        exact.moments_of(state, unit, y.shape[1], chosen)
+        for state, chosen in zip(states, (None, columns), strict=True)
+    )
+    xx, few = whole.pop("xx"), beside.pop("xx")
+    assert np.array_equal(few, np.column_stack([xx[:, columns], np.diag(xx)]))
+    same(whole, beside)
+
+
 @pytest.mark.parametrize("n", [1000, 30_000])
 def test_entries_of_a_column_with_one_far_value(n):
     """Where half of the values are equal their roundings add up: of the product of the centred

@@ -23,12 +23,15 @@ from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.identity import feature_keys
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.cli.config import configure
+from spark_mlfs.engine.base import Engine
+from spark_mlfs.kernels.fold_sums import FoldSums
 from spark_mlfs.kernels.hashing import GROUPS, group_of, mix, unmix
 from spark_mlfs.methods import candidates, forward
 from spark_mlfs.methods.base import HELD_OUT, NESTED
 from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page
 from spark_mlfs.select import Constraints, Cut
+from spark_mlfs.solvers import forward as solver
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.testing import check_method, engine_of, example, frame_of, thin
 
@@ -349,6 +352,43 @@ def test_in_further_rounds_all_features_meet_the_picks(kind, monkeypatch):
                 side.take(pick)
         wanted = [sum(label @ side.explained(j) for side in sides) / total for j in others]
         np.testing.assert_allclose(gains, wanted, rtol=1e-8, atol=1e-11)
+
+
+def test_further_rounds_count_the_products_with_picks_alone(monkeypatch):
+    """Not those of all features with each other; a round of the same picks takes no scan."""
+    x, y = suppressed()
+    products, run = [], Engine.run
+
+    def noted(self, *statistics, **options):
+        results = run(self, *statistics, **options)
+        products.extend(r.xx.shape[1:] for r in results if isinstance(r, FoldSums))
+        return results
+
+    monkeypatch.setattr(Engine, "run", noted)
+    found, scans = {}, {}
+    for rounds in (1, 2, 3, 6):
+        products.clear()
+        engine = engine_of(x, y)
+        found[rounds] = picks(engine, scored(engine, 8, candidates=40, rounds=rounds))
+        scans[rounds] = engine.cost.scans
+        assert max(v * w for v, w in products) == 40 * 40
+        assert ((120, 11) in products) == (rounds > 1)
+    assert found[2] == found[3] == found[6]
+    assert scans[2] == scans[1] + 2 and scans[6] - scans[3] <= 1
+
+
+def test_picks_at_once_leave_what_they_leave_one_by_one():
+    x, y = example()
+    engine = engine_of(x, y)
+    statistic = candidates.moments(engine.profile, pipeline.Request.of("forward").settings)
+    (sums,) = engine.run(statistic)
+    weights, penalty = sums.label_weights(), np.ones(x.shape[1])
+    one_by_one, at_once = (solver._Folds(sums, weights, penalty, 4) for _ in range(2))
+    for pick in (5, 0, 9, 2):
+        one_by_one.take(pick)
+    at_once.take_all([5, 0, 9, 2])
+    np.testing.assert_allclose(at_once.labels, one_by_one.labels, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(at_once.squares, one_by_one.squares)
 
 
 def test_the_power_of_a_label_is_a_weight_of_its_variance():

@@ -22,7 +22,7 @@ from spark_mlfs.engine.local import LocalEngine, SizingEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import SparkMlfsError
 from spark_mlfs.kernels.label_places import leading, ranks_of
-from spark_mlfs.methods import METHODS
+from spark_mlfs.methods import METHODS, label_entries
 from spark_mlfs.sklearn import QuotaSelector
 from spark_mlfs.statistics.base import Budgets, compact
 from spark_mlfs.testing import rank_here
@@ -257,6 +257,21 @@ def test_the_first_of_many_entries(most):
     assert [*zip(entries.tolist(), place.tolist(), strict=True)] == expected
 
 
+def test_the_first_of_entries_of_any_size():
+    """Also where label, value and place are too many for one number."""
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 9, 300)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    for least, most in ((-12, 6), (-290, None), (-290, 2)):
+        values = 10.0 ** rng.uniform(least, 1, starts[-1]).round(1)
+        entries, place = leading(starts, values, most)
+        expected = []
+        for first, last in itertools.pairwise(starts.tolist()):
+            order = sorted(range(first, last), key=lambda i: (-oracle.nine(values[i]), i))[:most]
+            expected += [*zip(order, itertools.count(1), strict=False)]
+        assert [*zip(entries.tolist(), place.tolist(), strict=True)] == expected
+
+
 # ---- ranges of labels ----
 
 
@@ -299,6 +314,19 @@ def test_ranges_of_labels_give_the_bits_of_the_whole(sparse, monkeypatch):
             cut = engine_of([9, seed], sparse)
             patch.setattr(cut, "edges_of", lambda statistic, q=profile.q: np.arange(q + 1))
             again = rank_here(cut, request)
+        assert again[0].tolist() == whole[0].tolist()
+        assert again[1].tobytes() == whole[1].tobytes()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_few_or_many_labels_at_once_give_the_same_bits(sparse, monkeypatch):
+    for seed in range(12):
+        request = pipeline.Request.of("quota", {}, 3)
+        whole = rank_here(engine_of([9, seed], sparse), request)
+        with monkeypatch.context() as patch:
+            patch.setattr(label_entries, "CELLS", 1)
+            patch.setattr(label_entries, "ENTRIES", 1)
+            again = rank_here(engine_of([9, seed], sparse), request)
         assert again[0].tolist() == whole[0].tolist()
         assert again[1].tobytes() == whole[1].tobytes()
 

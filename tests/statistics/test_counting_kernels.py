@@ -65,6 +65,24 @@ def test_counts_are_those_of_a_loop(monkeypatch, limit, features):
         assert np.array_equal(stored.T.reshape(V, 2, 5), want[:, 1:])
 
 
+@pytest.mark.parametrize("mass", [None, RNG.integers(0, 1 << 40, N)], ids=["rows", "weights"])
+def test_counts_of_ranges_of_groups_are_those_of_all(mass):
+    """Of rows in two parts; slots in order, the rows of each slot first."""
+    rows, group = groups()
+    weight = np.ones(N, np.int64) if mass is None else mass
+    in_group = np.zeros((5, N), np.int64)
+    in_group[group, rows] = weight[rows]
+    want = in_group @ onehot().toarray()
+    in_label = group > 0
+    member = counts.members(rows[in_label], group[in_label] - 1, N, 4, mass).tocsc()
+    columns = counts.slotwise([onehot()[:30], onehot()[30:]])
+    ranges = [np.array([0]), np.array([1, 3]), np.array([2])]
+    tables = [*counts.count_groups(columns, member, ranges, mass)]
+    for part, table in zip(ranges, tables, strict=True):
+        assert np.array_equal(table.toarray(), want[np.concatenate([[0], 1 + part])])
+        assert table.has_canonical_format and table.count_nonzero() == table.nnz
+
+
 def test_joint_cells_of_equal_rows_are_equal():
     cells = joint_cells((CODES[:, f] for f in (1, 4, 6)), N, WIDTH)
     same = (CODES[:, None, [1, 4, 6]] == CODES[None, :, [1, 4, 6]]).all(axis=2)
