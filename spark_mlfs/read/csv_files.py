@@ -311,8 +311,9 @@ class _Here:
         block = next(FileSplit(name, 0, None).blocks(), b"")
         if len(block) <= HEAD_BYTES:
             return block
-        cut = block.rfind(b"\n", 0, HEAD_BYTES) + 1
-        return block[: cut or HEAD_BYTES]
+        # of a header that is longer all, however long
+        cut = block.rfind(b"\n", 0, HEAD_BYTES) + 1 or block.find(b"\n") + 1
+        return block[: cut or None]
 
     def splits(self, table: CsvFiles) -> list[tuple[FileSplit, bool]]:
         splits: list[tuple[FileSplit, bool]] = []
@@ -385,10 +386,12 @@ class _There:
         return reader.load([*paths])
 
     def head(self, name: str) -> bytes:
-        value = F.substring(F.col("value").cast("binary"), 1, HEAD_BYTES)
+        line = F.col("value").cast("binary")
         lines = self.spark.read.format("text").option("lineSep", "\n").load(plain(name) or name)
         with reading():
-            rows = lines.select(value.alias("value")).head(HEAD_LINES)
+            rows = lines.select(F.substring(line, 1, HEAD_BYTES).alias("value")).head(HEAD_LINES)
+            if rows and len(rows[0]["value"]) == HEAD_BYTES:  # of a longer header all
+                rows = lines.select(line.alias("value")).head(1)
         return b"".join(bytes(row["value"]) + b"\n" for row in rows)
 
     def lines(self, table: CsvFiles) -> DataFrame:

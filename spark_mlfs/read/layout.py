@@ -254,6 +254,8 @@ def _features(
             "numeric arrays: leave it out"
         )
         if len(columns) == 1 and kind.text:
+            (values,) = _values(source, [name])
+            _check_dress(name, sorted(value for value in values if value is not None))
             remedy = f"to count its words {as_text(name)}"
         raise DataError(
             f"{option('features')}: column {name!r} is {kind.name}"
@@ -503,13 +505,7 @@ def _check_category(
     """Raise `DataError` where the values of a column of texts cannot be those of a category."""
     column = f"{option('features')}: column {name!r} is {kind.name}"
     if categories in ("auto", {"codes": True}):
-        dressed = in_dress(words)
-        if dressed is not None:
-            raise DataError(
-                f"{option('features')}: column {name!r} holds {dressed[0]!r}, a number that is not "
-                f"read as one: {dressed[1]}; where it is a category, give "
-                f"{option('categories', 'onehot')}"
-            )
+        _check_dress(name, words)
     if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
         remedy = (
             "correct it where it is numbers, join rare values of a category, leave it "
@@ -526,6 +522,17 @@ def _check_category(
         raise DataError(
             f"{column}{not_a_number(source, name, kind)} and holds numbers such as {number!r}: "
             f"correct it, or, where it is a category, give {option('categories', 'onehot')}"
+        )
+
+
+def _check_dress(name: str, words: Sequence[str]) -> None:
+    """Raise `DataError` where the values of a column of texts are numbers in dress."""
+    dressed = in_dress(words)
+    if dressed is not None:
+        raise DataError(
+            f"{option('features')}: column {name!r} holds {dressed[0]!r}, a number that is not "
+            f"read as one: {dressed[1]}; where it is a category, give "
+            f"{option('categories', 'onehot')}"
         )
 
 

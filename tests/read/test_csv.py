@@ -22,7 +22,7 @@ from test_local import HERE, assert_same, rows_here
 from spark_mlfs.errors import DataError, DataNotice, ParameterError, worker_errors
 from spark_mlfs.frames import paths
 from spark_mlfs.frames.frame import kinds_of
-from spark_mlfs.read import load
+from spark_mlfs.read import csv_files, load
 from spark_mlfs.read.csv_files import narrowed
 from spark_mlfs.read.dialect import MISSING_CELLS
 from spark_mlfs.read.tables import open_table
@@ -291,6 +291,17 @@ def test_packed_files(tmp_path):
     with pa.output_stream(str(tmp_path / "3.csv.zst"), compression="zstd") as file:
         file.write(text)
     assert opened(HERE, tmp_path)[1] == [[1, "x\ny"]] * 3
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_a_header_that_is_longer_than_what_is_looked_at(engine, request, tmp_path, monkeypatch):
+    session = HERE if engine == "local" else request.getfixturevalue("spark")
+    monkeypatch.setattr(csv_files, "HEAD_BYTES", 100)
+    names = [f"feature_number_{j}" for j in range(50)]
+    path = tmp_path / "t.csv"
+    path.write_text("".join(";".join(map(str, row)) + "\n" for row in [names, *[[*range(50)]] * 9]))
+    kinds, rows = opened(session, path)
+    assert [*kinds] == names and rows == [[*range(50)]] * 9
 
 
 def test_files_of_one_header(tmp_path):

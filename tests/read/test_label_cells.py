@@ -170,8 +170,9 @@ def test_numbers_in_dress_are_no_categories(tmp_path, cells, line):
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
     how = {"features": ["x", "k"], "labels": "y"}
-    with pytest.raises(DataError, match=line.replace("$", r"\$")):
-        load(HERE, str(tmp_path / "t.csv"), "csv", **how)
+    for features in (["x", "k"], ["x"]):
+        with pytest.raises(DataError, match=line.replace("$", r"\$")):
+            load(HERE, str(tmp_path / "t.csv"), "csv", **{**how, "features": features})
     frame = load(HERE, str(tmp_path / "t.csv"), "csv", categories="onehot", **how)
     assert frame.count() == 4 * len(cells)
 
