@@ -135,6 +135,8 @@ class Method(Entry):
     conditions: ClassVar[bool] = False
     # scores are norms of rows of weights: a group's is the norm over all its rows
     row_norms: ClassVar[bool] = False
+    # by an ℓ2,1 penalty, whose solvers leave something of a weight that is 0
+    shrinks: ClassVar[bool] = False
     # all kinds that it asks for, by which it takes weights and grades
     statistics: ClassVar[tuple[type[Statistic], ...]] = ()
     # those that it needs whatever the data and the parameters

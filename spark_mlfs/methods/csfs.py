@@ -93,6 +93,7 @@ class CSFS(GramMethod):
     source = "Chang et al. 2014"
     when = "labels unknown in many rows; numeric features, a linear model behind"
     cost = "one scan, or one an iteration"
+    shrinks = True
     parameters = (
         Parameter("mu", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
         SCALING,

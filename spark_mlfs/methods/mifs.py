@@ -50,6 +50,7 @@ class MIFS(Method):
     title = "joint label factorisation and selection"
     source = "Jian et al. 2016"
     row_norms = True
+    shrinks = True
     statistics = (Gram, SampledRows, neighbours.NearestRows)
     when = "noisy labels that a few factors stand behind"
     cost = "one scan; neighbours where β > 0"

@@ -73,6 +73,7 @@ class MSFS(Method):
     title = "random manifold sampling and joint sparsity"
     source = "Li & Zhai"
     row_norms = True
+    shrinks = True
     statistics = (
         Gram,
         LabelsetCounts,

@@ -31,6 +31,7 @@ class MSSL(GramMethod):
     source = "Cai & Zhu 2018"
     when = "neighbouring features, such as bands or pixels, shall weigh alike"
     penalised = True
+    shrinks = True
     parameters = (
         Parameter("alpha", 0.1, Number(0), "weight of the feature manifold"),
         Parameter("beta", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),

@@ -62,6 +62,7 @@ class OMFS(Method):
     title = "ℓ2,1 regression on factorised labels"
     source = "Valadi et al."
     row_norms = True
+    shrinks = True
     when = "many labels that depend on each other: factors of them are fitted"
     cost = "one scan"
     statistics = (Gram, LabelsetSums)

@@ -197,6 +197,7 @@ class RFS(Method):
     title = "ℓ2,1 loss with ℓ2,1 penalty"
     source = "Nie et al. 2010"
     row_norms = True
+    shrinks = True
     statistics = (Gram, LabelsetCounts, ReweightedGram, AllRows)
     when = "numeric features with outlying rows, whose loss grows linearly only"
     cost = "one scan an iteration; slow to converge: the rows once, if `driverBytes` allows"

@@ -22,6 +22,7 @@ from .rules import Evidence
 
 SHOWN = 3  # features of a notice
 ROUNDING = 2e-12  # of scores without unit: what is no more is 0
+LEFT = 1e-8  # weights of features of which none is larger are what a solver leaves of 0
 WITHOUT_UNIT = ("uniform", "entropy", "size")  # weights of labels, by no number of the user's
 
 
@@ -128,7 +129,14 @@ def _scores_of_zero(
 
     Where nothing is cut it tells only that no feature has a score."""
     num_included = 0 if request.resolved is None else len(request.resolved.include)
-    zero = _are_zero(ranking, _rounding(request, profile))
+    rounding = _rounding(request, profile)
+    largest = float(ranking["relevance"].abs().max())
+    if rounding and request.implementation.shrinks and rounding < largest <= LEFT:
+        return (
+            f"no feature has a weight: the scores, {largest:.0e} at most, are what the solver "
+            "leaves of 0; give a smaller penalty"
+        )
+    zero = _are_zero(ranking, rounding)
     count = int(zero[num_included : len(kept)].sum())
     all_are_kept = len(kept) == len(ranking)
     if not count or (all_are_kept and not zero[num_included:].all()):

@@ -139,6 +139,21 @@ def test_rules_keep_no_feature_for_its_place(mode):
     assert texts == [] and len(fitted.selected_)
 
 
+@pytest.mark.parametrize(
+    ("method", "penalty"),
+    [("rfs", "gamma"), ("csfs", "mu"), ("omfs", "gamma"), ("msfs", "beta"), ("mifs", "gamma")],
+)
+def test_weights_that_a_solver_leaves_of_0_are_none(method, penalty):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 3)), (rng.random((40, 2)) < 0.4).astype(float)
+    ranking, texts = noticed(rank, x, y, method, k=2, **{penalty: 1e4})
+    assert ranking["score"].max() < 1e-8
+    said = texts[0].startswith("no feature has a weight: the scores, ")
+    assert said or texts[0] == "2 of 2 kept features have score 0 and stand in column order"
+    _, texts = noticed(rank, x, y, method, k=2, **{penalty: 1e-3})
+    assert not any("no feature has a weight" in text for text in texts)
+
+
 def test_scores_that_are_rounding_are_none():
     """Two features that say all together and nothing alone, balanced to the row."""
     x = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 5, float)
