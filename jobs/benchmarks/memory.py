@@ -2,8 +2,8 @@
 
 `python jobs/benchmark.py --case memory [--only mim mlknn dense/jmi ...] [--limit 300]` runs
 ``select --engine local --memory-bytes PROMISE`` with every method, and every classifier behind a
-selection, and ``score`` by each classifier of `TRAINED` rows, over data of eight shapes, each a
-process of its own. A cell is what the process took above
+selection, and ``score`` by each classifier of `TRAINED` rows, and `COMMANDS`, over data of eight
+shapes, each a process of its own. A cell is what the process took above
 the same command with ten rows, in MB; it may be `SLACK_MB` above the promise, or the run be refused
 in one line that names the setting."""
 
@@ -30,7 +30,7 @@ PREFACE = """## Memory beside the promise
 
 `python jobs/benchmark.py --case memory`{options} on {machine}.
 `select --engine local --memory-bytes` of each method, and each classifier behind `f-statistic`, \
-and `score` by one of 1,000 rows, each a process of its own:
+and `score` by one of 1,000 rows, and other commands, each a process of its own:
 MB of its peak resident size above the same command with ten rows. *refused*: in one line, before \
 the work; *–*: not for such data;
 *slow*: ended after {limit} seconds."""
@@ -168,6 +168,7 @@ def _media(folder: Path, n: int) -> list[str]:
 
 
 SCORE = "score "
+COMMANDS = ("check", "transform", "collect", "compare", "drift")  # of ``+ br-svm``, or for ``mim``
 SHAPES = {
     "dense": Shape("10,000 × 100, 10 labels", 64, 10_000, _dense),
     "sparse": Shape("8,000 × 20,000, 40 a row, 10 labels", 64, 8000, _sparse),
@@ -181,11 +182,12 @@ SHAPES = {
 
 
 def entries() -> list[str]:
-    """Methods, classifiers behind ``f-statistic``, and scoring by these."""
+    """Methods, classifiers behind ``f-statistic``, scoring by these, and other commands."""
     from spark_mlfs import CLASSIFIERS, METHODS
 
     classifiers = [*(f"+ {name}" for name in CLASSIFIERS), "+ cc base=knn"]
-    return [*METHODS, *classifiers, *(f"{SCORE}{entry}" for entry in classifiers)]
+    scores = [f"{SCORE}{entry}" for entry in classifiers]
+    return [*METHODS, *classifiers, *scores, *COMMANDS]
 
 
 def flags_of(entry: str) -> list[str]:
@@ -212,9 +214,12 @@ def _run(folder: Path, shape: str, rows: int, entry: str, limit: float) -> dict[
     """What a command took, whose output is deleted."""
     output = folder / f"memory-{shape}-out"
     data = written(folder, shape, rows)
-    words = ["select", *data, *flags_of(entry), "--num-top-features", "10"]
-    if entry.startswith(SCORE):
-        words = ["score", "--model", _model(folder, shape, entry), *_unlabelled(data)]
+    if entry in COMMANDS:
+        words = _words_of(entry, folder, shape, data)
+    elif entry.startswith(SCORE):
+        words = ["score", "--model", _model(folder, shape, entry), *_without(data)]
+    else:
+        words = ["select", *data, *flags_of(entry), "--num-top-features", "10"]
     bound = ["--memory-bytes", str(SHAPES[shape].promise_mb << 20)]
     try:
         return _peak(words, output, bound, limit)
@@ -238,11 +243,50 @@ def _model(folder: Path, shape: str, entry: str) -> str:
     return str(output)
 
 
-def _unlabelled(data: Sequence[str]) -> list[str]:
-    """The flags of data without those of features and labels, which the model knows."""
+def _without(
+    data: Sequence[str], flags: Sequence[str] = ("--features", "--labels-col")
+) -> list[str]:
+    """The flags of data without some, such as those of features and labels, which a model knows."""
     pairs = zip(data[::2], data[1::2], strict=True)
-    known = ("--features", "--labels-col")
-    return [word for pair in pairs if pair[0] not in known for word in pair]
+    return [word for pair in pairs if pair[0] not in flags for word in pair]
+
+
+def _words_of(entry: str, folder: Path, shape: str, data: Sequence[str]) -> list[str]:
+    """The words of another command over data."""
+    if entry == "collect":
+        return ["collect", *data, "--for", "mim"]
+    if entry == "drift":
+        path = data[data.index("--data") + 1]
+        return ["drift", *_without(data, ["--data"]), "--before", path, "--after", path]
+    if entry == "compare":
+        return ["compare", "--config", _plan(folder, shape, data)]
+    model = ["--model", _model(folder, shape, f"{SCORE}+ br-svm")]
+    known = ["--features"] if entry == "check" else []
+    return [entry, *model, *_without(data, known)]
+
+
+def _plan(folder: Path, shape: str, data: Sequence[str]) -> str:
+    """The file of a comparison over data."""
+    keys = {"--features": "features", "--labels-col": "labels"}
+    pairs = [*zip(data[::2], data[1::2], strict=True)]
+    options: dict[str, Any] = {keys[flag]: value for flag, value in pairs if flag in keys}
+    further = dict(value.split("=", 1) for flag, value in pairs if flag == "--option")
+    options |= {name: int(text) if text.isdigit() else text for name, text in further.items()}
+    named = dict(pairs)
+    lines = [
+        "[[data]]",
+        'name = "rows"',
+        f"path = {json.dumps(named['--data'])}",
+        f"format = {json.dumps(named['--format'])}",
+        "[data.options]",
+        *(f"{name} = {json.dumps(value)}" for name, value in options.items()),
+        '[[method]]\nname = "mim"',
+        '[[classifier]]\nname = "br-svm"',
+        '[protocol]\nfolds = "50/50"\nsizes = [10]\nall_features = false',
+    ]
+    path = folder / f"memory-{shape}.toml"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
 
 
 @functools.cache
@@ -257,7 +301,8 @@ def cell(folder: Path, shape: str, entry: str, limit: float) -> dict[str, Any]:
     """The figures of one run: `text` for the table, MB `above` the imports, whether it `keeps` to
     the promise."""
     ended = _run(folder, shape, SHAPES[shape].rows, entry, limit)
-    is_linear = "+ br-svm" in entry or "+ cc" in entry  # scikit-learn is imported
+    # scikit-learn is imported
+    is_linear = "+ br-svm" in entry or "+ cc" in entry or entry in ("check", "compare")
     base = _imports(folder, shape, "+ br-svm" if is_linear else "mim")
     above = max(0, ended["MB"] - base)
     refused = ended["code"] == 2 and "--memory-bytes" in ended["error"]

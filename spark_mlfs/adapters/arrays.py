@@ -14,10 +14,11 @@ from .. import pipeline
 from ..blocks.arrays import pack_arrays
 from ..blocks.dataset import Dataset
 from ..blocks.grades import SETTINGS, Grades
-from ..blocks.streams import as_table
+from ..blocks.streams import as_frame, as_table
 from ..blocks.tables import in_kind
 from ..errors import ParameterError, in_python, spelled_by
 from ..frames.frame import MEMORY, default_memory
+from ..frames.scratch import SCRATCH_DOC, Scratch
 from ..kernels.missing import MISSING_OF_SELECTORS
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text, by_name
@@ -34,6 +35,7 @@ SCREEN = Parameter(
     Optional(Text("METHOD:COUNT, such as chi2:10000")),
     "filter that runs first, the method on its best",
 )
+SCRATCH = Parameter("scratch", None, Optional(Text("a folder")), SCRATCH_DOC)
 K = Parameter("k", 50, Optional(Integer(1, word=modes.AUTO)), "features to return")
 
 _OURS = {
@@ -72,7 +74,7 @@ CONSTRAINTS = constraints.PARAMETERS
 GRADING = SETTINGS
 # settings of `states.rank`
 ON_SUMS = (SCREEN, *CONSTRAINTS, *(p for p in SELECTION if p.name in modes.GENERAL), MEMORY)
-ON_ROWS = (*ON_SUMS, *GRADING, MISSING_OF_SELECTORS)  # and of `rank`
+ON_ROWS = (*ON_SUMS, *GRADING, MISSING_OF_SELECTORS, SCRATCH)  # and of `rank`
 
 OF_ROWS = ("sample_weight", "row_ids", "row_groups", "label_delimiter", "label_key")
 
@@ -143,6 +145,7 @@ def rank(  # noqa: PLR0913
         never shrunk away, as what is included
     memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's
         memory
+    scratch : folder for rows that exceed them; None: the temporary folder
 
     sample_weight : (n,) how much each row counts (`spark_mlfs.blocks.weights`): one of weight 2
         counts as two, one of 0 not at all; for methods of counts and moments
@@ -179,7 +182,9 @@ def rank(  # noqa: PLR0913
         "label_delimiter": label_delimiter,
         "label_key": label_key,
     }
-    return in_kind(kept_frame(_ranked(X, Y, method, k, arguments)[1]), X)
+    rows, result, _ = _ranked(X, Y, method, k, arguments)
+    with rows:
+        return in_kind(kept_frame(result), X)
 
 
 @spelled_by(in_arrays)
@@ -202,8 +207,9 @@ def by_label(
     [['b', 1, 'x0', 'for']]
     """
     rows, result, memory = _ranked(X, Y, method, k, arguments)
-    result.warn(stacklevel=3)
-    return in_kind(sets_by_label(rows, result, memory), X)
+    with rows:
+        result.warn(stacklevel=3)
+        return in_kind(sets_by_label(rows, result, memory), X)
 
 
 def sets_by_label(
@@ -235,9 +241,13 @@ def _ranked(
     weight, ids, groups, delimiter, key = (arguments.get(name) for name in OF_ROWS)
     grades = grades_of(settings, request, weight is not None)
     pipeline.check_rows([request], False, False, groups is not None)
+    memory = memory_of(settings["memory_bytes"])
+    scratch = Scratch(memory, SCRATCH.accept(settings["scratch"]))
+    scratch.check()
+    labels = as_frame(Y)  # before X: two streams of one session are not read at once
     rows, _ = pack_arrays(
         as_table(X),
-        as_table(Y, "Y"),
+        labels,
         weight,
         grades,
         delimiter,
@@ -246,8 +256,8 @@ def _ranked(
         ids=ids,
         groups=groups,
         label_key=key,
+        scratch=scratch,
     )
-    memory = memory_of(settings["memory_bytes"])
     return rows, selected(rows, request, memory), memory
 
 

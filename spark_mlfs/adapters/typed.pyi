@@ -19,7 +19,8 @@ def rank(X: ArrayTable, Y: Labels, method: str = "forward", k: int | str | None 
     include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None,
     penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
     graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pd.DataFrame:
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    scratch: str | None = None, **parameters: Any) -> pd.DataFrame:
     """Rank the features of a table by a method and return the `k` best, without Spark.
 
     A frame of rank (from 1), index, name, score and relevance, best first: of Polars where X is, a
@@ -55,6 +56,7 @@ def rank(X: ArrayTable, Y: Labels, method: str = "forward", k: int | str | None 
         never shrunk away, as what is included
     memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's
         memory
+    scratch : folder for rows that exceed them; None: the temporary folder
 
     sample_weight : (n,) how much each row counts (`spark_mlfs.blocks.weights`): one of weight 2
         counts as two, one of 0 not at all; for methods of counts and moments
@@ -89,7 +91,8 @@ def rank(X: PolarsTable, Y: Labels, method: str = "forward", k: int | str | None
     include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None,
     penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
     graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pl.DataFrame: ...
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    scratch: str | None = None, **parameters: Any) -> pl.DataFrame: ...
 @overload
 def rank(X: ArrowTable, Y: Labels, method: str = "forward", k: int | str | None = 50, *,
     method_params: Mapping[str, Any] | None = None, sample_weight: Column | None = None,
@@ -98,7 +101,8 @@ def rank(X: ArrowTable, Y: Labels, method: str = "forward", k: int | str | None 
     include: Any = None, exclude: Any = None, groups: Any = None, costs: Any = None,
     penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
     graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", **parameters: Any) -> pa.Table: ...
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    scratch: str | None = None, **parameters: Any) -> pa.Table: ...
 @overload
 def by_label(X: ArrayTable, Y: Labels, method: str = "quota", k: int | str | None = 50,
     **arguments: Any) -> pd.DataFrame:

@@ -5,8 +5,9 @@ and row ids."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -17,6 +18,7 @@ from numpy import ndarray
 from ..errors import DataError
 from ..frames.frame import num_cores
 from ..frames.names import NumberedNames
+from ..frames.scratch import Scratch
 from ..kernels import xxhash
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix, TermMatrix, with_values
@@ -25,6 +27,7 @@ from .block import Block
 from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
 from .groups import Placed
+from .held import HeldBlocks, Packing
 from .identity import profiled
 from .label_cells import absent, cells_of
 from .profile import Profile
@@ -47,14 +50,16 @@ def pack_arrays(  # noqa: PLR0913
     classes: Sequence[Any] | None = None,
     groups: Any = None,
     label_key: str | None = None,
+    scratch: Scratch | None = None,
 ) -> tuple[InMemoryDataset, Labelled]:
-    """Return the rows of X (n, d) as one profiled block, and the labels as they were read.
+    """Return the rows of X (n, d), profiled in blocks, and the labels as they were read.
 
     Rows have their `ids`, or else hashes of their content. `missing` decides what becomes of NaN in
     X (`kernels.missing`), `codes` whether categories stay one feature (`categories`);
     `partial_rows`: they are some of the rows that are ranked; `classes`: the labels that there are,
     `label_key`: the field of objects that is the tag (`labels_of`); `groups`: of rows, which folds
-    keep whole. `DataError` for what is wrong with them."""
+    keep whole; `scratch`: where rows go that exceed the memory. `DataError` for what is wrong with
+    them."""
     X, Y, weights, ids, groups = aligned_rows(
         X=X,
         Y=Y,
@@ -64,15 +69,10 @@ def pack_arrays(  # noqa: PLR0913
     ).values()
     missing = MISSING_OF_SELECTORS.accept(missing)
     categories = Categories(missing, codes)
-    Y = Y.frame() if isinstance(Y, NumberTable) else Y
-    stream = X if isinstance(X, NumberTable) and X.chunks and missing == "error" else None
+    stream = _stream_of(X, missing)
     if stream is None:
-        X = X.frame() if isinstance(X, NumberTable) else X
-        x, names = features_of(X, categories)
-        wrong_value(x, names, missing != "error")
-    else:  # the values stay in their chunks
-        stream.check()
-        x = np.zeros((stream.starts[-1], 0), np.uint8)
+        x, names = _values_of(X, categories)
+    else:  # the values come in chunks, once all else of the rows is there
         names = stream.names
     if missing == "drop":
         complete = _complete_rows(x)
@@ -82,7 +82,7 @@ def pack_arrays(  # noqa: PLR0913
         weights = _rows_at(weights, complete, before)
         ids = _rows_at(ids, complete, before)
         groups = _rows_at(groups, complete, before)
-    fitted = {} if stream else fill_of_rows(x, "mean" if missing == KEEP else missing)
+    fitted = {} if stream is not None else fill_of_rows(x, "mean" if missing == KEEP else missing)
     if missing != "error":
         x = narrowest(filled(x, fill_values(fitted, x.shape[1])))
     labels = Y
@@ -94,24 +94,19 @@ def pack_arrays(  # noqa: PLR0913
             classes,
             key=label_key,
         )
+    if stream is not None:
+        x = np.zeros((labels.rows, 0), np.uint8)
     n = x.shape[0]
     _check_samples(n, labels)
     row_ids = np.zeros(n, np.int64) if ids is None else ids_of(ids, n)
     block = Block(x, row_ids, **labels.fields)
     if weights is not None:
-        block.weights = fixed(weights_of(weights, n))
-        if not block.weights.any():
-            raise DataError(
-                "the weights in sample_weight are all zero; give some rows a weight above 0"
-            )
+        block.weights = _some_weights(weights, n)
     if groups is not None:
         keys = groups_of(groups, n)
         block.groups = Placed.of(*np.unique(keys, return_counts=True))(keys)
-    blocks = [block] if stream is None else stream.blocks(block)
-    parts = [
-        profiled(part.of_some_weight(), len(labels.names), named=ids is not None) for part in blocks
-    ]
-    profile = reduce(Profile.merge, (facts for _, facts in parts))
+    blocks = _blocks_of(stream, block, labels)
+    all_blocks, profile = _packed(blocks, labels, ids is not None, scratch)
     profile.named_ids = ids is not None
     profile.partitions = 1
     profile.terms = isinstance(X, TermMatrix)
@@ -119,18 +114,80 @@ def pack_arrays(  # noqa: PLR0913
         profile.categories = categories.counts
     rows = InMemoryDataset(
         profile,
-        names or NumberedNames("x", 0, x.shape[1]),
+        names or NumberedNames("x", 0, profile.d),
         labels.names,
         names is not None,
-        blocks=[part for part, _ in parts],
-        cores=1 if stream is None else num_cores(),
+        blocks=all_blocks,
+        cores=1 if stream is None and all_blocks.disk is None else num_cores(),
         fitted=fitted,
         grouped=groups is not None,
+        scratch=scratch,
     )
     if categories.values or categories.dates:
         rows.categories = categories
     check_and_name(rows, "X", "Y", partial_rows)
     return rows, labels
+
+
+def _some_weights(weights: Any, rows: int) -> ndarray:
+    """Return the weights of rows as they are counted; `DataError` where all are 0."""
+    out = fixed(weights_of(weights, rows))
+    if not out.any():
+        raise DataError(
+            "the weights in sample_weight are all zero; give some rows a weight above 0"
+        )
+    return out
+
+
+def _stream_of(X: Any, missing: str) -> NumberTable | None:
+    """Return X where its rows are packed chunk by chunk; None where all are looked at first."""
+    return X if isinstance(X, NumberTable) and not X.empty and missing == "error" else None
+
+
+def _values_of(X: Any, categories: Categories) -> tuple[Matrix, Sequence[str] | None]:
+    """Return the values of X, and the names of its columns; `DataError` for one that is wrong."""
+    X = X.frame() if isinstance(X, NumberTable) else X
+    x, names = features_of(X, categories)
+    wrong_value(x, names, categories.missing != "error")
+    return x, names
+
+
+def _blocks_of(stream: NumberTable | None, rows: Block, labels: Labelled) -> Iterator[Block]:
+    """Yield the chunks of a stream as blocks, with the ids, labels and the like of `rows`.
+
+    Without a stream the rows themselves. `DataError` for a value that is not finite, and where
+    there are more rows or fewer."""
+    if stream is None:
+        yield rows
+        return
+    start = 0
+    for chunk in stream.chunks:
+        wrong_value(chunk, stream.names, first_row=start)
+        end = start + len(chunk)
+        if end <= labels.rows:
+            yield replace(rows.part(start, end), x=chunk)
+        start = end
+    _check_samples(start, labels)
+
+
+def _packed(
+    blocks: Iterator[Block],
+    labels: Labelled,
+    named: bool,
+    scratch: Scratch | None,
+) -> tuple[HeldBlocks, Profile]:
+    """Return blocks in memory or on disk, and the profile of all rows."""
+    first = next(blocks)
+    packing = Packing(scratch, -(-labels.rows // max(1, first.n)), 0)
+    profile: Profile | None = None
+    for block in itertools.chain([first], blocks):
+        rows, facts = profiled(block.of_some_weight(), len(labels.names), named)
+        profile = facts if profile is None else profile.merge(facts)
+        part = packing.new_part()
+        packing.add(rows, part)
+        packing.end_part(part)
+    assert profile is not None
+    return packing.end(), profile
 
 
 def _check_samples(rows: int, labels: Labelled) -> None:
@@ -151,7 +208,6 @@ def packed_chunks(
     """Yield the rows of the chunks of X one after the other, with the labels of all.
 
     Of each the rows are some of those that are ranked."""
-    Y = Y.frame() if isinstance(Y, NumberTable) else Y
     labels = labels_of(Y, grades)
     if weights is not None:
         weights = weights_of(weights, labels.rows)

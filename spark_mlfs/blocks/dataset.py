@@ -14,7 +14,7 @@ from ..kernels.categories import Categories
 from ..kernels.missing import IS_MISSING
 from .block import Block, join
 from .grades import MOST as MOST_GRADED
-from .held import HeldBlocks, stored
+from .held import HeldBlocks, OnDemand, stored
 from .profile import Profile
 
 Own = TypeVar("Own", bound="Releasable")
@@ -84,6 +84,11 @@ class InMemoryDataset(Dataset):
     def stored(self) -> Sequence[Block]:
         """Return the blocks from where they are."""
         return stored(self.blocks)
+
+    @property
+    def on_disk(self) -> bool:
+        """Return whether the rows are in a file, of which a block is read when it is asked for."""
+        return isinstance(self.stored, OnDemand)
 
     def to_disk(self) -> bool:
         """Move the rows from memory to a file, where there may be one; return whether that was."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, overload
 
 from ..frames.scratch import Place, Scratch, ScratchFile
 from .block import Block, join
+from .identity import occurrence_ids, occurrences_in_blocks
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
@@ -52,6 +53,21 @@ def mapped(blocks: Sequence[Block], work: Callable[[Block], Block]) -> Sequence[
     if isinstance(blocks, OnDemand):
         return blocks.map(work)
     return [work(block) for block in blocks]
+
+
+def with_unique_ids_of(blocks: Sequence[Block], named: bool, rows_at_once: int) -> Sequence[Block]:
+    """Return blocks on disk with ids that no two rows share (`identity.with_unique_ids`).
+
+    So many ids are looked at at once."""
+    times = occurrences_in_blocks(blocks, named, rows_at_once)
+    if times is None:
+        return blocks
+
+    def renumbered(number: int) -> Block:
+        block = blocks[number]
+        return replace(block, ids=occurrence_ids(block.ids, times[number]))
+
+    return OnDemand(renumbered, range(len(blocks)))
 
 
 @dataclass(frozen=True)

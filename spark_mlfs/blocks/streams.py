@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ import pyarrow as pa
 from numpy import ndarray
 
 from ..frames.tables import unlazy
-from .block import Block
-from .tables import narrowest, numbers, wrong_value
+from .tables import narrowest, numbers
 
 ROWS = 1 << 16  # of a batch, where the stream takes a wish
 # of the rows that become a chunk: so many are given back to the system, fewer to the heap
@@ -23,31 +22,24 @@ RUN_BYTES = 40 << 20
 
 @dataclass
 class NumberTable:
-    """Rows of several columns of numbers: (n, d) in `chunks` of rows, NaN where one is null."""
+    """Rows of several columns of numbers: (n, d) in `chunks` of rows, NaN where one is null.
+
+    The chunks are read once, when they are asked for; `empty`: there are none."""
 
     names: list[str]
-    chunks: list[ndarray]
-
-    @property
-    def starts(self) -> list[int]:
-        """Return where each chunk begins, and how many rows there are."""
-        return [0, *itertools.accumulate(map(len, self.chunks))]
+    chunks: Iterable[ndarray]
+    empty: bool
 
     def frame(self) -> pd.DataFrame:
         """Return all rows as one frame."""
-        rows = np.concatenate(self.chunks) if self.chunks else np.zeros((0, len(self.names)))
-        return pd.DataFrame(rows, columns=self.names)
+        chunks = [np.zeros((0, len(self.names)), np.uint8), *self.chunks]
+        return pd.DataFrame(np.concatenate(chunks), columns=self.names)
 
-    def blocks(self, rows: Block) -> Iterator[Block]:
-        """Yield the rows chunk by chunk, with the ids, labels and the like of `rows`."""
-        edges = itertools.pairwise(self.starts)
-        for chunk, (start, end) in zip(self.chunks, edges, strict=True):
-            yield replace(rows.part(start, end), x=chunk)
 
-    def check(self) -> None:
-        """Raise `DataError` for the first value that is not finite."""
-        for chunk, start in zip(self.chunks, self.starts, strict=False):
-            wrong_value(chunk, self.names, first_row=start)
+def as_frame(values: Any, name: str = "Y") -> Any:
+    """Return rows as `as_table` does, numbers as a frame, too."""
+    table = as_table(values, name)
+    return table.frame() if isinstance(table, NumberTable) else table
 
 
 def as_table(values: Any, name: str = "X") -> Any:
@@ -61,8 +53,10 @@ def as_table(values: Any, name: str = "X") -> Any:
         return unlazy(values) if lazy else values
     schema, batches = stream
     if _are_numbers(schema):
-        chunks = [*_narrow_chunks(schema, batches, name)]
-        return NumberTable([str(column) for column in schema.names], chunks)
+        chunks = _narrow_chunks(schema, batches, name)
+        begun = [*itertools.islice(chunks, 1)]
+        names = [str(column) for column in schema.names]
+        return NumberTable(names, itertools.chain(_handed_on(begun), chunks), not begun)
     if len(schema) == 1 and not _is_number(schema.types[0]):
         return pa.Table.from_batches(batches, schema).column(0)
     if lazy:
@@ -76,6 +70,12 @@ def as_table(values: Any, name: str = "X") -> Any:
     nulls = any(column.null_count for column in table.columns)
     mapper = _NULLABLE.get if nulls else None
     return table.to_pandas(types_mapper=mapper, date_as_object=False)
+
+
+def _handed_on(items: list[ndarray]) -> Iterator[ndarray]:
+    """Yield the items of a list, which lets each go."""
+    while items:
+        yield items.pop(0)
 
 
 def chunks_of(values: Any) -> Iterator[pd.DataFrame] | None:

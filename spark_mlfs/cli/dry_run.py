@@ -147,6 +147,7 @@ def seconds(
     cores: int,
     spark: bool,
     classifier: tuple[str, int] | None = None,
+    on_disk: bool = False,
 ) -> Any:
     """Return the seconds that a command takes on so many cores, of this process or of Spark's.
 
@@ -157,13 +158,18 @@ def seconds(
     reading = (known["read"].get(format, known["read"]["csv"]), read_quantities(profile))
     parts = [({"any": known["command"]["seconds"]}, {"run": 1.0, "feature": float(profile.d)})]
     parts += [reading]
-    parts += [(known["rank"].get(name, {}), amounts) for name, amounts in ranked]
+    kind = "sparse" if profile.sparse else "dense"
+    rank = known["rank"]
+    if on_disk and "on disk" in known:  # of what was not measured there as in memory
+        parts += [(known["on disk"]["write"], reading[1])]
+        measured = known["on disk"]["rank"].items()
+        rank = {**rank, **{name: by_kind for name, by_kind in measured if kind in by_kind}}
+    parts += [(rank.get(name, {}), amounts) for name, amounts in ranked]
     if classifier is not None:
         name, count = classifier
         parts += [reading, (known.get("fit", {}).get(name, {}), fit_quantities(profile, count))]
     if not all(by_kind for by_kind, _ in parts):
         return None
-    kind = "sparse" if profile.sparse else "dense"
     serial_terms = SERIAL if spark else SERIAL + COUNTS
     serial = 0.0
     shared = 0.0
@@ -260,6 +266,7 @@ def forecast(reckoning: Reckoning, rows: int) -> dict[str, Any]:
             cores,
             on_spark,
             (config.classifier.name, count or profile.d) if config.classifier.name else None,
+            not on_spark and reckoning.place == "disk",
         ),
         **traffic(profile, known, sizes, tasks),
         "memory_bytes": fitted()["command"]["memory"] + total,
@@ -342,7 +349,7 @@ def _lines(facts: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
         "seconds": _seconds_line(facts),
         "moved": _moved_line(facts),
         "memory": _memory_line(facts),
-        "disk": _disk_line(facts),
+        "disk": disk_line(facts),
         "pairs": f"about {pairs:,} of rows are compared" if pairs else None,
         "classifier": f"{classifier}, fitted on the kept features" if classifier else None,
         "output": f"{facts['output']}: nothing was written",
@@ -407,7 +414,8 @@ def _memory_line(facts: dict[str, Any]) -> str:
     return f"{line}, and {itself} of Python and its libraries"
 
 
-def _disk_line(facts: dict[str, Any]) -> str | None:
+def disk_line(facts: dict[str, Any]) -> str | None:
+    """Return the line of the rows that go to disk; None where none do."""
     if not facts["disk_bytes"]:
         return None
     return f"about {size(facts['disk_bytes'])} of rows in {facts['scratch']} (--scratch)"

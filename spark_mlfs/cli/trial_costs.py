@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..blocks.profile import Profile
+from ..engine.base import READ_SHARE
 from ..engine.local import SizingEngine
 from ..errors import worker_errors
 from ..evaluate.compare import MOST_PARALLEL
@@ -24,7 +25,7 @@ from ..frames.frame import LocalSession, NeedsSpark, num_cores
 from ..markup import size
 from ..pipeline import Request, Solve
 from ..statistics.base import Budgets
-from .dry_run import fitted, quantities, read_quantities
+from .dry_run import disk_line, fitted, quantities, read_quantities
 from .reckoning import SAMPLE, scaled
 from .work import packed
 
@@ -35,13 +36,13 @@ QUARTER = Protocol(1, (0.5, 0.5), random=True, seed=1)  # the same of the half, 
 
 @dataclass
 class DataCost:
-    """What the trials of a data set take: seconds of one core, bytes; None where nothing is
-    known."""
+    """What the trials of a data set take: seconds of one core, bytes of memory and of disk."""
 
     rankings: float = 0.0
     classifiers: float = 0.0
     read: float = 0.0
     bytes: int = 0
+    disk: int = 0
 
 
 def costs_of(plan: Comparison, candidates: Sequence[Candidate], memory: int | None) -> Any:
@@ -49,7 +50,7 @@ def costs_of(plan: Comparison, candidates: Sequence[Candidate], memory: int | No
 
     None where a data set is read on Spark alone. What has no coefficients, an extractor or a method
     from outside, is under "not_counted"."""
-    session = LocalSession(memory)
+    session = LocalSession(memory, plan.run.scratch)
     parallel = min(plan.run.parallelism or MOST_PARALLEL, num_cores())
     not_counted: set[str] = set()
     costs = {}
@@ -70,13 +71,16 @@ def costs_of(plan: Comparison, candidates: Sequence[Candidate], memory: int | No
         "not_counted": sorted(not_counted),
         "memory_bytes": fitted()["command"]["memory"] + max(c.bytes for c in costs.values()),
         "memory_allowed": session.memory,
+        "disk_bytes": sum(cost.disk for cost in costs.values()),
+        "scratch": session.scratch.place,
     }
 
 
 def lines_of(costs: Any) -> dict[str, str | None]:
     """Return the lines of the forecast."""
     if costs is None:
-        return {"seconds": "not known: the data are read on Spark", "memory": None}
+        nothing = dict.fromkeys(("memory", "disk"))
+        return {"seconds": "not known: the data are read on Spark", **nothing}
     left_out = costs["not_counted"]
     return {
         "seconds": f"about {costs['seconds']:.3g} on {costs['cores']} cores of this machine "
@@ -85,6 +89,7 @@ def lines_of(costs: Any) -> dict[str, str | None]:
         + (f"; not counted: {', '.join(left_out)}" if left_out else ""),
         "memory": f"at most {size(costs['memory_bytes'])} of {size(costs['memory_allowed'])} in "
         "this process (--memory-bytes)",
+        "disk": disk_line(costs),
     }
 
 
@@ -118,6 +123,9 @@ def _of_data(
         _add(cost, candidate, design, training, fits, splits, not_counted)
     statistics = max((_statistics_bytes(profile, c.requests) for c in taking_part), default=0)
     cost.bytes = 2 * profile.size + parallel * statistics
+    if cost.bytes > session.memory:  # the rows, and those of a trial, go to disk
+        cost.bytes = session.memory // READ_SHARE + statistics
+        cost.disk = 2 * profile.size
     return cost
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,7 @@ from ..blocks.block import Block, join
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
 from ..blocks.dataset import InMemoryDataset
-from ..blocks.held import BlocksOnDisk, OnDemand
-from ..blocks.identity import occurrence_ids, occurrences_in_blocks
+from ..blocks.held import BlocksOnDisk, OnDemand, with_unique_ids_of
 from ..blocks.profile import Profile
 from ..errors import ONE_WORKER, PlatformError
 from ..frames.scratch import Place
@@ -66,7 +64,7 @@ class DiskEngine(LocalEngine):
         self._scratch = blocks.file.scratch
         self._extents = blocks.extents
         self._codes: dict[tuple[int, str], _Codes] = {}
-        self._times: list[list[ndarray] | None] = []  # one, once ids must be unique
+        self._numbered: list[Sequence[Block]] = []  # one, once ids must be unique
 
     def release(self) -> None:
         for codes in self._codes.values():
@@ -75,7 +73,7 @@ class DiskEngine(LocalEngine):
 
     def map_blocks(self, work: Callable[[Block], Block]) -> None:
         super().map_blocks(work)
-        self._times = []
+        self._numbered = []
         self.release()
 
     @property
@@ -91,19 +89,20 @@ class DiskEngine(LocalEngine):
         return join([*blocks])
 
     def _with_unique_ids(self) -> Sequence[Block]:
-        if not self._times:
+        if not self._numbered:
             at_once = max(1, self.budgets.worker // READ_SHARE // ID_BYTES)
-            blocks = self._blocks
-            self._times = [occurrences_in_blocks(blocks, self.profile.named_ids, at_once)]
-        times = self._times[0]
-        if times is None:
-            return self._blocks
+            named = self.profile.named_ids
+            self._numbered = [with_unique_ids_of(self._blocks, named, at_once)]
+        return self._numbered[0]
 
-        def renumbered(number: int) -> Block:
-            block = self._blocks[number]
-            return replace(block, ids=occurrence_ids(block.ids, times[number]))
-
-        return OnDemand(renumbered, range(len(self._blocks)))
+    def as_dataset(self) -> InMemoryDataset:
+        blocks: Any = self._with_unique_ids()
+        return InMemoryDataset(
+            self.profile,
+            blocks=blocks,
+            cores=self.cores,
+            scratch=self._scratch,
+        )
 
     # ---- scans ----
 

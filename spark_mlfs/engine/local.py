@@ -14,6 +14,7 @@ from numpy import ndarray
 from ..blocks.block import Block, in_order_of_ids, join
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded, in_runs
+from ..blocks.dataset import InMemoryDataset
 from ..blocks.folds import Split
 from ..blocks.held import mapped
 from ..blocks.identity import of_varying_labels, with_unique_ids
@@ -137,6 +138,10 @@ class LocalEngine(Engine):
         if not self._identified:
             self._identified = [with_unique_ids(self.rows, self.profile.named_ids)]
         return self._identified[0]
+
+    def as_dataset(self) -> InMemoryDataset:
+        """Return the rows as data of their own, with ids that no two of them share."""
+        return InMemoryDataset(self.profile, blocks=[self.identified()], cores=self.cores)
 
     def _read(self, statistic: Statistic) -> Sequence[Any]:
         """Return the rows as a statistic reads them.

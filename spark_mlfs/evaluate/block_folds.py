@@ -19,6 +19,7 @@ from ..blocks.block import Block
 from ..blocks.codec import binary_array, decode, encode, encoded_cells
 from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import ByLabelset, groups_with_counts
+from ..blocks.held import with_unique_ids_of
 from ..blocks.identity import with_unique_ids
 from ..blocks.pack import Packed, at_once, collected
 from ..errors import worker_errors
@@ -27,12 +28,19 @@ from ..kernels.hashing import mix, uniform
 
 Read = Callable[[Batches], Iterator[Block]]  # what makes blocks of a frame's batches
 State = dict[str, Any]  # arrays by name, as a task sends them to the driver
+IDS_AT_ONCE = 1 << 18  # of rows on disk, while it is looked for which repeat
 
 
 def identified(packed: Dataset) -> Any:
     """Return the rows with ids that no two of them share."""
     if isinstance(packed, InMemoryDataset):
-        return replace(packed, blocks=[with_unique_ids(packed.block, packed.profile.named_ids)])
+        named = packed.profile.named_ids
+        blocks: Any
+        if packed.on_disk:
+            blocks = with_unique_ids_of(packed.stored, named, IDS_AT_ONCE)
+        else:
+            blocks = [with_unique_ids(packed.block, named)]
+        return replace(packed, blocks=blocks)
     from ..blocks import renumber
 
     assert isinstance(packed, Packed)
@@ -55,7 +63,10 @@ def collect_labels(packed: Dataset) -> tuple[ndarray, sp.csr_matrix]:
     """Return row ids (n,) and positive labels (n, q) of all rows; one job."""
     rows = identified(packed)
     if isinstance(rows, InMemoryDataset):
-        return rows.block.ids, rows.block.labels(packed.profile.q)
+        q = packed.profile.q
+        parts = [(block.ids.copy(), block.labels(q)) for block in rows.stored]
+        ids, labels = zip(*parts, strict=True)
+        return np.concatenate(ids), sp.vstack(labels, format="csr")
     return labels_of_blocks(rows.blocks(), blocks_of, packed.profile.q)
 
 
@@ -97,7 +108,7 @@ def collect_groups(packed: Dataset) -> tuple[ndarray, ndarray, sp.csr_matrix]:
     """Return groups (m,), their rows, and rows of each label (m, q); one job."""
     q = packed.profile.q
     if isinstance(packed, InMemoryDataset):
-        states = [_counted_groups(packed.block, q)]
+        states = [_counted_groups(block, q) for block in packed.stored]
     else:
         assert isinstance(packed, Packed)
         counted = packed.blocks().mapInArrow(partial(_groups_of_part, q), "state binary")
@@ -131,7 +142,9 @@ def folds_by_labelset(
     """Return the folds of each draw, dealt out labelset by labelset; one job for all draws."""
     rows = identified(packed)
     if isinstance(rows, InMemoryDataset):
-        states = [fold_ends(rows.block.labelset_hash, rows.block.ids, shares, draws)]
+        parts = [(block.labelset_hash, block.ids.copy()) for block in rows.stored]
+        labelsets, ids = map(np.concatenate, zip(*parts, strict=True))
+        states = [fold_ends(labelsets, ids, shares, draws)]
     else:
         states = fold_ends_of_blocks(rows.blocks(), blocks_of, shares, draws)
     return by_labelset(states, draws)

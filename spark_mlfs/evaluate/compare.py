@@ -111,7 +111,7 @@ def run(
         for position, (frame, split) in frames.items():
             name = plan.data[position].name
             with _naming(plan, position):
-                rows = _pack(frame, plan, _remaining(budgets, packed))
+                rows = _pack(frame, plan, _remaining(budgets, packed), session)
                 packed[position] = rows
                 taking_part[position] = _taking_part(candidates, rows)
                 if described.get(name, _hexadecimal(rows)) != _hexadecimal(rows):
@@ -179,8 +179,8 @@ def _taking_part(candidates: Sequence[Candidate], rows: Dataset) -> list[Candida
 
 def _remaining(budgets: Budgets, packed: Mapping[int, Dataset]) -> Budgets:
     """Return what the budgets leave beside the rows that this process holds."""
-    in_memory = [rows for rows in packed.values() if isinstance(rows, InMemoryDataset)]
-    size = sum(rows.profile.size for rows in in_memory)
+    local = [rows for rows in packed.values() if isinstance(rows, InMemoryDataset)]
+    size = sum(rows.profile.size for rows in local if not rows.on_disk)
     return replace(budgets, worker=max(1, budgets.worker - size))
 
 
@@ -214,9 +214,20 @@ def _naming(plan: Comparison, position: int) -> Iterator[None]:
         raise type(error)(f"{plan.data[position].name}: {error}") from None
 
 
-def _pack(frame: Any, plan: Comparison, budgets: Budgets) -> Dataset:
-    """Return the packed rows of a data set, with the noise of the plan."""
-    check_memory(frame, LocalSession(budgets.worker))
+def _pack(
+    frame: Any,
+    plan: Comparison,
+    budgets: Budgets,
+    session: Any,
+) -> Dataset:
+    """Return the packed rows of a data set, with the noise of the plan.
+
+    Those of this process go to disk where they exceed what others leave of its memory."""
+    scratch = None
+    if isinstance(session, LocalSession):
+        remaining = LocalSession(budgets.worker, session.scratch.folder)
+        check_memory(frame, remaining, on_disk=True)
+        scratch = remaining.scratch
     groups = GROUP if GROUP in frame.columns else None
     packed: Dataset = pack(
         frame,
@@ -224,6 +235,7 @@ def _pack(frame: Any, plan: Comparison, budgets: Budgets) -> Dataset:
         LABELS,
         ID,
         groups=groups,
+        scratch=scratch,
     )
     if not plan.protocol.noise:
         return packed

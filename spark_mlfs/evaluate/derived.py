@@ -6,8 +6,9 @@ Each costs one job and is released by whoever asked for it."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy import ndarray
 from ..blocks.block import Block
 from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import Split
+from ..blocks.held import BlocksOnDisk, HeldBlocks
 from ..blocks.pack import BLOCK_SCHEMA, Packed, block_row, collect_profile, persist
 from ..blocks.profile import Profile, profile_block
 from ..errors import DataError, ParameterError, worker_errors
@@ -60,7 +62,9 @@ def mapped(
     rows = identified(packed)  # which rows are taken, and their noise, go by their ids
     q = packed.profile.q
     derived: Any
-    if isinstance(rows, InMemoryDataset):
+    if isinstance(rows, InMemoryDataset) and rows.on_disk:
+        derived = _written(rows, partial(_mapped_block, function, q))
+    elif isinstance(rows, InMemoryDataset):
         block = function(rows.block)
         profile = _profile(block, q) if block.n else Profile()
         derived = replace(rows, blocks=[block], profile=profile)
@@ -78,6 +82,40 @@ def mapped(
         derived.release()
         raise
     return derived
+
+
+def _mapped_block(
+    function: Callable[[Block], Block], q: int, block: Block
+) -> tuple[Block, Profile]:
+    block = function(block)
+    return block, _profile(block, q) if block.n else Profile()
+
+
+def _written(
+    rows: InMemoryDataset, work: Callable[[Block], tuple[Block, Profile]]
+) -> InMemoryDataset:
+    """Return the rows of a file of their own that `work` makes of others on disk, and profiles."""
+    assert rows.scratch is not None
+    disk = BlocksOnDisk(rows.scratch.create(rows.profile.size))
+    lanes = min(rows.cores, len(rows.stored))
+
+    def write(lane: int) -> Profile:
+        total = Profile()
+        for block, profile in map(work, rows.stored[lane::lanes]):
+            total = total.merge(profile)
+            if block.n:
+                disk.write(block)
+        return total
+
+    blocks = HeldBlocks()
+    blocks.disk = disk
+    try:
+        with ThreadPoolExecutor(lanes) as threads:
+            profile = reduce(Profile.merge, threads.map(write, range(lanes)))
+    except BaseException:
+        blocks.release()
+        raise
+    return replace(rows, blocks=blocks, profile=profile)
 
 
 def _mapped(function: Callable[[Block], Block], q: int, batches: Batches) -> Batches:

@@ -47,6 +47,10 @@ class RowSet(Releasable):
     def profile(self) -> Profile:
         return self.packed.profile
 
+    @property
+    def on_disk(self) -> bool:
+        return isinstance(self.packed, InMemoryDataset) and self.packed.on_disk
+
     def engine(self, features: np.ndarray | None = None) -> Engine:
         """Return an engine over some features, or over all varying ones (always the same one)."""
         if features is not None:
@@ -59,7 +63,10 @@ class RowSet(Releasable):
 
     def _engine(self, packed: Dataset) -> Engine:
         if isinstance(packed, InMemoryDataset):
-            return engine_of(packed, self.budgets)
+            engine = engine_of(packed, self.budgets)
+            if engine.on_disk:  # whose codes are files
+                self._engines.append(engine)
+            return engine
         from ..engine.spark import SparkEngine
 
         assert isinstance(packed, Packed)

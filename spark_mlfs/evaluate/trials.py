@@ -14,7 +14,7 @@ large data (`GramPool`)."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,6 +36,7 @@ from ..engine.local import LocalEngine, SizingEngine
 from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
+from ..kernels.matrix import Matrix
 from ..params import Choice, Integer
 from ..pipeline import Request, compute, ranked
 from ..read.sections import Field, Section
@@ -215,6 +216,23 @@ class PredictionSums(Statistic, layout="rows"):
         return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
 
 
+def _only(features: ndarray, block: Block) -> Block:
+    """Return a block with some features alone."""
+    return replace(block, x=block.x[:, features])
+
+
+class _OfFeatures(Predictor):
+    """A predictor that was fitted to rows of some features, for rows of all."""
+
+    def __init__(self, predictor: Predictor, features: ndarray) -> None:
+        super().__init__(predictor.state)
+        self._predictor = predictor
+        self._features = features
+
+    def parts(self, x: Matrix, q: int) -> Iterator[tuple[slice, ndarray, ndarray]]:
+        return self._predictor.parts(x[:, self._features], q)
+
+
 def evaluated(
     train: RowSet,
     test: RowSet,
@@ -228,9 +246,16 @@ def evaluated(
     started = time.perf_counter()
     varying = np.sort(features[np.isin(features, train.profile.varying)])
     classifier = CLASSIFIERS.create(spec.name)
-    state = classifier.fit(train.engine(varying), spec.parameters)
+    if train.on_disk and len(varying) < train.profile.d and "slices" not in spec.parameters:
+        # all rows are looked at at once: memory may hold those of some features
+        with train.changed(partial(_only, varying), True) as reduced:
+            state = classifier.fit(reduced.engine(reduced.profile.varying), spec.parameters)
+        predictor: Predictor = _OfFeatures(classifier.predictor(state), varying)
+    else:
+        state = classifier.fit(train.engine(varying), spec.parameters)
+        predictor = classifier.predictor(state)
     fitted = time.perf_counter()
-    statistic = PredictionSums(classifier.predictor(state), kinds)
+    statistic = PredictionSums(predictor, kinds)
     (sums,) = test.engine().run(statistic, keep=False)
     return sums, fitted - started, time.perf_counter() - fitted
 
@@ -277,8 +302,7 @@ class Trial:
     design: Design
 
     def __call__(self, engine: LocalEngine) -> tuple[Result, Cost]:
-        rows = InMemoryDataset(engine.profile, blocks=[engine.identified()], cores=engine.cores)
-        return self.on(RowSet(rows, engine.budgets)), engine.cost
+        return self.on(RowSet(engine.as_dataset(), engine.budgets)), engine.cost
 
     def on(self, rows: RowSet) -> Result:
         """Return the result on any rows; over a cluster job by job from here."""
@@ -555,18 +579,23 @@ def _run_here(
     parallelism: int,
     budgets: Budgets,
 ) -> None:
-    """Run trials in threads that share memory and cores; one by one those it is not enough for."""
-    parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
-    share = replace(budgets, worker=budgets.worker // parallelism)
-    rows = replace(packed, cores=max(1, packed.cores // parallelism))
-    too_large = _run_in_tasks(
-        rows,
-        trials,
-        report,
-        parallelism,
-        share,
-    )
-    for key, trial in too_large.items():
+    """Run trials in threads that share memory and cores; one by one those it is not enough for.
+
+    These go to disk where they may. Trials of rows on disk take all cores each."""
+    remaining = trials
+    if not packed.on_disk:
+        parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
+        share = replace(budgets, worker=budgets.worker // parallelism)
+        cores = max(1, packed.cores // parallelism)
+        rows = replace(packed, cores=cores, scratch=None)  # which other threads read
+        remaining = _run_in_tasks(
+            rows,
+            trials,
+            report,
+            parallelism,
+            share,
+        )
+    for key, trial in remaining.items():
         report(key, _result(partial(_in_one_task, packed, trial, budgets)))
 
 

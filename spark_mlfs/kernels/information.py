@@ -47,7 +47,13 @@ class CountLogs:
 
     @cached_property
     def _table(self) -> ndarray | None:
-        return self._compute(np.arange(self.n + 1)) if self.n <= TABLE_ROWS else None
+        if self.n > TABLE_ROWS:
+            return None
+        table = np.empty(self.n + 1, np.int64)
+        for first in range(0, len(table), CELLS):  # of each, some extended numbers at once
+            counts = np.arange(first, min(first + CELLS, len(table)))
+            table[first : first + CELLS] = self._compute(counts)
+        return table
 
     def __getstate__(self) -> dict[str, Any]:
         # the table is computed again where it is needed

@@ -16,6 +16,7 @@ from ..blocks.dataset import Dataset
 from ..blocks.pack import pack
 from ..blocks.tables import kind_of
 from ..errors import ParameterError
+from ..frames.scratch import Scratch
 from ..kernels.missing import MISSING
 from ..lazy import DataFrame
 from ..markup import number, power, render
@@ -108,7 +109,8 @@ def drift(  # noqa: PLR0913
             if isinstance(window, States):
                 rows = window.dataset()
             elif isinstance(window, tuple | list) and len(window) in (2, 3):
-                rows, *_ = pack_arrays(*window, **reader)
+                rows, *_ = pack_arrays(*window, **reader, scratch=Scratch(memory))
+                released.enter_context(rows)
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
                 rows = released.enter_context(pack(window, features, labels, weight=weight))
                 budgets_of_window = Budgets()

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
+from ..adapters.arrays import memory_of
 from ..adapters.classes import EntryEstimator
 from ..adapters.docstrings import Spelling, snake
 from ..blocks.arrays import pack_arrays
@@ -21,6 +22,7 @@ from ..blocks.tables import column_names, features_of, wrong_value
 from ..errors import DataError
 from ..frames.frame import MEMORY
 from ..frames.names import with_text_names
+from ..frames.scratch import Scratch
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix
 from ..kernels.missing import KEEP, MISSING, fill_values, filled
@@ -75,7 +77,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         """Pack the training rows and their labels, and note what scikit-learn notes of them.
 
         `n_features_in_`, `feature_names_in_`. `options` are further ones of `pack_arrays`."""
-        MEMORY.accept(self.memory_bytes)
+        scratch = Scratch(memory_of(self.memory_bytes))
         missing = next(p for p in self._common if p.name == MISSING.name).accept(self.missing)
         rows, labels = pack_arrays(
             X,
@@ -84,6 +86,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
             grades,
             missing=missing,
             codes=codes,
+            scratch=scratch,
             **options,
         )
         self.categories_ = rows.categories

@@ -21,10 +21,11 @@ from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..blocks.profile import Profile
-from ..blocks.streams import as_table, chunks_of
+from ..blocks.streams import as_frame, as_table, chunks_of
 from ..engine.base import Engine, one_thread
 from ..engine.disk import engine_of
 from ..errors import ParameterError, setting, spelled_by
+from ..frames.scratch import Scratch
 from ..kernels.missing import KEEP
 from ..lazy import DataFrame
 from ..methods.regression import MANY_LABELS
@@ -122,7 +123,7 @@ def collect(  # noqa: PLR0913
         budgets = Budgets()
     else:
         refuse_mean(missing)
-        Y = as_table(labels, "Y")
+        Y = as_frame(labels)
         chunks = None if like is None or missing == "drop" else chunks_of(data)
         if chunks is not None:
             packed = packed_chunks(chunks, Y, sample_weight, grades, missing)
@@ -138,6 +139,7 @@ def collect(  # noqa: PLR0913
             None,
             missing,
             partial_rows=True,
+            scratch=Scratch(budgets.worker),
         )
     with rows:
         return _collected(rows, needs, like, name, reading, budgets, pairs_of)

@@ -103,6 +103,7 @@ KINDS = {
     "weights": {"weights": True},
     "sparse weights": {"sparse": True, "weights": True},
 }
+ON_SPARK = ("mim", "ridge", "quota", "jmi", "forward", "fisher", "chi2")
 SLOW = ("auto", "deepfs", "gmba", "mifs", "msfs")  # whose steps are the same of any rows
 CELLS = [(kind, method) for kind in KINDS for method in METHODS]
 CELLS = [
@@ -195,6 +196,28 @@ def test_rows_that_differ_and_share_an_id_are_refused(tmp_path):
             rows.memory = LARGE
             with pytest.raises(DataError, match="share the row id 7;"):
                 pipeline.rank(rows, [Request.of("relieff")])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_bytes_of_spark(spark, tmp_path, sparse):
+    """On disk and distributed, in one partition and in seven."""
+    name = str(tmp_path / "rows.parquet")
+    pq.write_table(table(sparse, False, False), name, row_group_size=500)
+    columns = {"features": "x", "labels": "y"}
+    greedy = {name for name in ON_SPARK if METHODS[name].greedy}
+    requests = [
+        Request.of(method, {}, count=4 if method in greedy else None) for method in ON_SPARK
+    ]
+    frame = read.load(LocalSession(), name, "parquet", **columns)
+    with pack(frame, scratch=Scratch(1 << 16)) as rows:
+        assert rows.on_disk
+        rows.memory = LARGE
+        there = [result.ranking.to_csv(index=False) for result in pipeline.rank(rows, requests)]
+    frame = read.load(spark, name, "parquet", **columns)
+    for partitions in (1, 7):
+        results = pipeline.rank(frame.repartition(partitions), requests, small_bytes=0)
+        assert [result.ranking.to_csv(index=False) for result in results] == there
 
 
 # ---- the file ----
