@@ -11,13 +11,15 @@ from ..errors import DataError, ParameterError
 from ..evaluate.at_k import AT, NAMES, normalised
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..formats import READERS, tabular
+from ..frames.frame import LocalFrame
 from ..frames.names import columns_of
 from ..frames.schema import LABELS
+from ..media.base import EncodeCells
 from ..output.folder import MANIFEST
 from ..params import REQUIRED
 from ..read.columns import labels_of
-from ..read.content import FOLDER, gallery_of
-from ..read.encoded import PATH, Gallery
+from ..read.content import FOLDER, gallery_of, reopening
+from ..read.encoded import PATH, Gallery, forecast
 from ..read.fields import with_columns_of_fields
 from ..read.label_cells import LABEL_OPTIONS
 from ..read.tables import FILE_OPTIONS, how_files_are_read, open_table
@@ -92,6 +94,9 @@ def _check(
             Check(scorer, labels, **settings).states(frame)
             return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **settings})
     with stages.stage("predict and measure"):
+        encoder = _encoder_of_files(work, scorer)
+        if encoder is not None and not isinstance(frame, LocalFrame):
+            forecast(frame, encoder, reopening(spark, work.path, work.options))
         check = Check(scorer, labels, **settings, curves=work.output is not None)
         checked = check.run(frame)
     if args.format == "files" and checked.left_out and work.options.get("on_error") == "refuse":
@@ -120,11 +125,18 @@ def _check(
     return exit_code(failed)
 
 
+def _encoder_of_files(work: Work, scorer: SavedPipeline) -> EncodeCells | None:
+    """Return what encodes the files that are read; None where they are none."""
+    if work.args.format != "files" or scorer.encoder is None:
+        return None
+    return scorer.encoder[1]
+
+
 def _row_names(frame: Any, scorer: SavedPipeline, work: Work) -> dict[str, Any]:
     """Return the columns that rows are called and shown by, as settings of `Check`."""
     id = work.options.get("id")
     columns: dict[str, Any] = {"id": columns_of(frame, id, "id")[0] if id else None}
-    encodes_files = work.args.format == "files" and scorer.encoder is not None
+    encodes_files = _encoder_of_files(work, scorer) is not None
     if encodes_files:
         columns["id"] = PATH
     if work.output is not None:
@@ -181,13 +193,14 @@ def _write_page(
     names = scorer.classifier.labelNames
     assert work.output is not None
     with work.output.writing(spark) as target:
-        if work.args.format == "files" and scorer.encoder is not None:
+        encoder = _encoder_of_files(work, scorer)
+        if encoder is not None:
             gallery = gallery_of(
                 spark,
                 work.path,
                 work.options,
                 None,
-                scorer.encoder[1],
+                encoder,
             )
         else:
             gallery = Gallery(None)

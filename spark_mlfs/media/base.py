@@ -19,7 +19,6 @@ import pyarrow as pa
 from numpy import ndarray
 
 from ..errors import NotInstalledError, ParameterError
-from ..frames.frame import num_cores
 from ..lazy import F
 from ..params import Choice, Integer, Optional, Parameter, Values, check
 from ..registry import Entry, Registry
@@ -147,31 +146,57 @@ def encoder_of_class(kind: str) -> str | None:
     return next((name for name in ENCODERS if ENCODERS.class_name(name) == kind), None)
 
 
-TIMED_ROWS = 16  # that the time of all is told by
+TIMED_ROWS = 16  # of each thread, that the time of all is told by
 LEAST_SECONDS = 20.0  # that are told
 
 
 class FirstRows:
     """Times the first rows that are encoded, and tells what all of `total` take; one for all
-    threads."""
+    threads.
+
+    Rows of all threads count, so that it does not matter how many of them work, nor whether the
+    encoder has threads of its own."""
 
     def __init__(self, total: int, tell: Callable[[int, float], None]) -> None:
         self.total = total
         self.tell = tell
-        self._first = threading.Lock()
+        self._is_over = total <= TIMED_ROWS
+        self._lock = threading.Lock()
+        self._threads: set[int] = set()
+        self._began = 0.0
+        self._encoded = 0
 
     def timed(self, encode: Encode, cells: Sequence[Any]) -> tuple[ndarray, list[str | None]]:
-        """Return what `encode` makes of the cells; the first call tells the time."""
-        if self.total <= TIMED_ROWS or not self._first.acquire(blocking=False):
-            return encode(cells)
-        started = time.perf_counter()
-        numbers, reasons = encode(cells[:TIMED_ROWS])
-        seconds = (time.perf_counter() - started) / min(TIMED_ROWS, len(cells))
-        remaining = seconds * (self.total - TIMED_ROWS) / num_cores()
-        if remaining >= LEAST_SECONDS:
-            self.tell(self.total, remaining)
-        others, reasons_of_others = encode(cells[TIMED_ROWS:])
-        return np.concatenate([numbers, others]), [*reasons, *reasons_of_others]
+        """Return what `encode` makes of the cells; the first calls tell the time."""
+        results = []
+        start = 0
+        while not self._is_over and start < len(cells):
+            results.append(self._measured(encode, cells[start : start + TIMED_ROWS]))
+            start += TIMED_ROWS
+        if start < len(cells) or not results:
+            results.append(encode(cells[start:]))
+        numbers = np.concatenate([values for values, _ in results])
+        return numbers, [reason for _, reasons in results for reason in reasons]
+
+    def _measured(self, encode: Encode, cells: Sequence[Any]) -> tuple[ndarray, list[str | None]]:
+        with self._lock:
+            if not self._threads:
+                self._began = time.perf_counter()
+            self._threads.add(threading.get_ident())
+        result = encode(cells)
+        with self._lock:
+            self._encoded += len(cells)
+            if not self._is_over and self._encoded >= TIMED_ROWS * len(self._threads):
+                self._is_over = True
+                seconds = (time.perf_counter() - self._began) / self._encoded
+                tell_long(self.total, seconds * (self.total - self._encoded), self.tell)
+        return result
+
+
+def tell_long(total: int, seconds: float, tell: Callable[[int, float], None]) -> None:
+    """Tell what all of `total` rows take, where it is worth a line."""
+    if seconds >= LEAST_SECONDS:
+        tell(total, seconds)
 
 
 @dataclass(frozen=True)

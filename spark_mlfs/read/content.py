@@ -30,20 +30,23 @@ from ..frames.paths import as_text, machine_path, runs
 from ..frames.schema import FEATURES, REJECTED, with_names
 from ..frames.sessions import FILE_WEIGHT, session_setting
 from ..lazy import DataFrame, F, SparkSession
-from ..media.base import NO_CONTENT, EncodeCells
+from ..media.base import NO_CONTENT, EncodeCells, FirstRows
 from ..params import Choice, Integer, Optional, Parameter, Text
 from .columns import assemble
 from .encoded import (
     CONTENT,
-    FILES,
+    FORECAST,
     PATH,
     REASON,
     Gallery,
     Rejected,
+    Reopen,
     encoded,
+    forecast,
     persisted,
     refuse,
     rejected_rows,
+    tell_duration,
 )
 from .layout import TEXT_IDS
 from .lines import paths_of, plain
@@ -180,6 +183,7 @@ class Files(Reader):
         if isinstance(rows, LocalFrame):
             rows, usable, rejected = _encoded_here(rows, encoder)
         else:
+            forecast(table, encoder, reopening(spark, path, p))
             rows, rejected = persisted(rows, table)
             usable = rows.where(F.col(REASON).isNull())
         _check_rejected(rejected, path, p["on_error"])
@@ -249,6 +253,11 @@ def gallery_of(
     """Return the files of scored or checked `rows`.
 
     `path` and the options of the command name them."""
+    return Gallery(rows, reopening(spark, path, options), encoder)
+
+
+def reopening(spark: SparkSession, path: Any, options: Mapping[str, Any]) -> Reopen:
+    """Return what opens some of the files again, by their paths in the rows of all."""
     p = {q.name: options.get(q.name, q.default) for q in OF_FILES}
     location = locate(path, p["root"])
 
@@ -257,7 +266,7 @@ def gallery_of(
         names = [path if re.match(OUTSIDE, path) else f"{root}/{path}" for path in paths]
         return open_files(spark, replace(location, paths=names, table=None, exact=True), p)
 
-    return Gallery(rows, reopened, encoder)
+    return reopened
 
 
 def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
@@ -461,7 +470,7 @@ def _open_here(
         folders=folders,
     )
     parts = runs(files, lambda file: max(file.size, PART_BYTES >> 12), PART_BYTES)
-    facts = {CONTENT: {FILES: len(files)}}
+    facts = {CONTENT: {FORECAST: FirstRows(len(files), tell_duration)}}
     return LocalFrame([partial(read, part) for part in parts], kinds, facts)
 
 

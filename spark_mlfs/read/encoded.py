@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import re
+import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,12 +28,14 @@ from ..frames.schema import FEATURES, with_names
 from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F
 from ..markup import duration
-from ..media.base import EncodeCells, FirstRows
+from ..media.base import TIMED_ROWS, EncodeCells, FirstRows, tell_long
 
+Reopen = Callable[[Sequence[str]], Any]  # the contents of the files of some paths
 PATH = "path"
 CONTENT = "content"
 REASON = "reason"
-FILES = "files"  # of the metadata of contents: how many there are
+FORECAST = "forecast"  # of the metadata of contents: what tells how long all of them take
+LEAST_FILES = 64  # of which Spark encodes the first twice, to tell how long all take
 LISTED = 100_000  # rejected files that are listed
 
 
@@ -51,7 +54,7 @@ def encoded(
         replaced = (column, reason, output)
         kinds = {name: kind for name, kind in frame.kinds.items() if name not in replaced}
         metadata = {name: facts for name, facts in frame.metadata.items() if name in kinds}
-        files = frame.metadata.get(column, {}).get(FILES, 0)
+        first = frame.metadata.get(column, {}).get(FORECAST)
         task = partial(
             _encoded,
             encoder=encoder,
@@ -59,7 +62,7 @@ def encoded(
             output=output,
             reason=reason,
             others=list(kinds),
-            first=FirstRows(files, tell_duration),
+            first=first,
         )
         kinds = {
             **kinds,
@@ -85,7 +88,7 @@ def _encoded(
     output: str,
     reason: str,
     others: Sequence[str],
-    first: FirstRows,
+    first: FirstRows | None,
 ) -> Iterator[pa.RecordBatch]:
     task = encoder.open(first)
     for batch in batches:
@@ -99,6 +102,51 @@ def _encoded(
 def tell_duration(files: int, seconds: float) -> None:
     """Give notice of the time that so many files take."""
     notice(f"{files:,} files, about {duration(seconds)}", ForecastNotice)
+
+
+def forecast(table: DataFrame, encoder: EncodeCells, reopen: Reopen) -> None:
+    """Give notice of the time that Spark takes to encode the files of a table.
+
+    `reopen` gives the contents of the first ones, which a worker encodes to time them."""
+    usable = table.where(F.col(REASON).isNull()).select(PATH)
+    with reading():
+        files = usable.count()  # contents are not read
+        if files < LEAST_FILES:
+            return
+        paths = [row[PATH] for row in usable.limit(TIMED_ROWS).collect()]
+    forecast_of(reopen(paths), encoder, files)
+
+
+def forecast_of(first: DataFrame, encoder: EncodeCells, files: int) -> None:
+    """Give notice of the time that Spark takes to encode so many files, of which these are some.
+
+    No content comes to the driver."""
+    spark = first.sparkSession
+    task = partial(_timed, encoder=encoder.sent(spark))
+    contents = first.where(F.col(REASON).isNull()).select(CONTENT)
+    timed = contents.mapInArrow(task, "files bigint, seconds double")
+    total = timed.select(F.sum("files"), F.sum("seconds"))
+    # as many partitions as tasks run at once
+    partitions = spark.range(1 << 16).select(F.spark_partition_id().alias("number"))
+    tasks = partitions.select(F.max("number") + 1)
+    with small_batches(spark, lambda: widest(first), files=True), reading():
+        encoded_files, seconds = total.head() or (0, 0.0)
+        if not encoded_files:
+            return
+        (at_once,) = tasks.head() or (1,)
+    remaining = seconds / encoded_files * (files - encoded_files) / at_once
+    tell_long(files, remaining, tell_duration)
+
+
+def _timed(batches: Batches, encoder: EncodeCells) -> Iterator[pa.RecordBatch]:
+    """Yield for each batch how many files it has, and the seconds that encoding them takes."""
+    task = encoder.open()
+    for batch in batches:
+        started = time.perf_counter()
+        task(batch[CONTENT], None)
+        seconds = time.perf_counter() - started
+        figures = {"files": [batch.num_rows], "seconds": [seconds]}
+        yield pa.RecordBatch.from_pydict(figures)
 
 
 # ---- what cannot be used ----
@@ -193,6 +241,7 @@ A_SIDE = 4  # files of each
 TAGS_A_SIDE = 6  # files of a label that is given: twelve in a row
 MOST_A_SIDE = 2 * TAGS_A_SIDE  # that are kept: half may stand on another side
 PASSAGE = 240  # signs of a text that are shown
+BEHIND = "\x1e"  # between a passage and the terms of its score
 ExampleRow = tuple[float, str, str]  # a file or a text: its value, its path, its passage
 Shown = tuple[str, float, str, str]  # its path, its value, its picture as a data URI, its passage
 ShownItems = list[list[list[Shown]]]  # by feature or label, and by side
@@ -236,7 +285,7 @@ class Gallery:
     neither."""
 
     usable: Any
-    reopen: Callable[[Sequence[str]], Any] | None = None
+    reopen: Reopen | None = None
     encoder: EncodeCells | None = None
 
     def of(self, picks: Sequence[int]) -> ShownItems:
@@ -345,7 +394,7 @@ class _Reasons(Sequence[str]):
         for array in self.arrays:
             reason = array[place].as_py()
             texts.append(reason[:PASSAGE] if isinstance(reason, str) else terms_text(reason))
-        return " · ".join(texts)
+        return BEHIND.join(texts)
 
 
 def terms_text(terms: Sequence[Any]) -> str:

@@ -42,12 +42,24 @@ from ..frames.names import near, quoted
 from ..frames.paths import files_of
 from ..frames.unchanged import ReadFiles
 from ..lazy import Column, DataFrame, F, SparkSession, names_of
+from ..media.base import TIMED_ROWS, FirstRows
 from ..output.folder import MANIFEST, OutputTarget, exists, local_path, spark_path
 from ..output.journal import Journal
 from ..pipeline import Progress
 from ..read.content import corpus_of
 from ..read.csv_files import csv_of, csv_rows
-from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
+from ..read.encoded import (
+    CONTENT,
+    FORECAST,
+    LEAST_FILES,
+    PATH,
+    REASON,
+    forecast_of,
+    kind_of,
+    refuse,
+    rejected_rows,
+    tell_duration,
+)
 from ..read.fields import with_columns_of_fields
 from ..read.lines import paths_of
 from ..read.partitions import with_partitions
@@ -313,14 +325,33 @@ class Scoring:
                 progress("scoring part", len(journal.parts), journal.total)
 
         with self.scorer.small_batches(pending.inputs.shown):
+            first = self._forecast(pending)
             part_ended()
             parts = {
-                number: partial(self._score_part, journal, pending, number)
+                number: partial(self._score_part, journal, pending, number, first)
                 for number in pending.todo
             }
             side_by_side(self.spark, self._at_a_time, parts, part_ended)
 
-    def _score_part(self, journal: Journal, pending: Pending, number: int) -> None:
+    def _forecast(self, pending: Pending) -> FirstRows | None:
+        """Tell how long the files of all parts take; return what does so while they are scored."""
+        if self.format != "files" or self.scorer.encoder is None:
+            return None
+        names = [*itertools.chain.from_iterable(pending.todo.values())]
+        if isinstance(self.spark, LocalSession):
+            return FirstRows(len(names), tell_duration)
+        if len(names) >= LEAST_FILES:
+            first = pending.inputs.read(names[:TIMED_ROWS])
+            forecast_of(first, self.scorer.encoder[1], len(names))
+        return None
+
+    def _score_part(
+        self,
+        journal: Journal,
+        pending: Pending,
+        number: int,
+        first: FirstRows | None,
+    ) -> None:
         """Read, score, write and count a part; note it as done."""
         started = time.perf_counter()
         columns = pending.columns
@@ -331,6 +362,8 @@ class Scoring:
         names = pending.todo[number]
         with pending.files.unchanged(names), reading():
             frame = pending.inputs.read(names)
+            if first is not None:  # tells of the files of all parts
+                frame = frame.withMetadata(CONTENT, {FORECAST: first})
             if columns[0] == "id":
                 frame = _with_id(frame)
             tagged = self.scorer.tagged(frame, columns, is_named, **self._tag_settings)

@@ -9,7 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -610,7 +612,7 @@ def test_a_part_of_a_corpus_has_every_file_whether_some_are_too_large(spark, tmp
 
 
 def test_the_first_rows_are_timed_and_what_all_take_is_told(images, monkeypatch):
-    """By hand: 1.6 seconds a file, 634 more of 650, two cores."""
+    """By hand: 1.6 seconds a file, 634 more of 650, one thread; the rows stay as they are."""
     clock, told = [0.0], []
 
     def encode(cells):
@@ -619,20 +621,88 @@ def test_the_first_rows_are_timed_and_what_all_take_is_told(images, monkeypatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(base.time, "perf_counter", lambda: clock[0])
-        patch.setattr(base, "num_cores", lambda: 2)
         first = base.FirstRows(650, lambda *line: told.append(line))
         for _ in range(2):  # the second batch says nothing
             numbers, reasons = first.timed(encode, [bytes(n) for n in range(40)])
             assert numbers.ravel().tolist() == list(range(40)) and reasons == [None] * 40
-        assert told == [(650, pytest.approx(1.6 * 634 / 2))]
-        few = base.FirstRows(30, lambda *line: told.append(line))
-        few.timed(encode, [b"x"] * 30)  # eleven seconds
+        assert told == [(650, pytest.approx(1.6 * 634))]
+        few = base.FirstRows(26, lambda *line: told.append(line))
+        few.timed(encode, [b"x"] * 26)  # sixteen seconds
     assert len(told) == 1
     assert [*map(duration, (20.2, 507.2, 9000))] == ["20 seconds", "8 minutes", "2.5 hours"]
     before = rows_of(load(LocalSession(), images / "labels.csv"))
     monkeypatch.setattr(base, "LEAST_SECONDS", 0)
     with pytest.warns(ForecastNotice, match=r"^60 files, about "):
         assert rows_of(load(LocalSession(), images / "labels.csv")) == before
+
+
+def test_rows_of_all_threads_count_for_the_time_that_is_told(monkeypatch):
+    """By hand: two threads encode 16 files each in 25.6 seconds, so 618 more take 494."""
+    clock, told, both = [0.0], [], threading.Barrier(2)
+    monkeypatch.setattr(base.time, "perf_counter", lambda: clock[0])
+    first = base.FirstRows(650, lambda *line: told.append(line))
+
+    def encode(cells):
+        both.wait(10)
+        clock[0] = 25.6
+        both.wait(10)
+        return np.zeros((len(cells), 1)), [None] * len(cells)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda _: first.timed(encode, [b"x"] * 16), range(2)))
+    assert told == [(650, pytest.approx(0.8 * 618))]
+
+
+@pytest.mark.slow
+@pytest.mark.local
+def test_a_scored_corpus_tells_the_time_of_all_its_parts_once(
+    tagger, tmp_path, capsys, monkeypatch
+):
+    """Not that of each part: 120 files in three parts."""
+    monkeypatch.setattr(base, "LEAST_SECONDS", 0)
+    write_files("images", tmp_path, 120, 3, False)
+    words = ["score", "--model", tagger, "--data", tmp_path / "files", "--format", "files"]
+    words += ["--parts", 3, "--output", tmp_path / "out"]
+    assert cli.main([*map(str, words)]) == 0
+    said = re.findall(r"note: (\S+) files, about", capsys.readouterr().err)
+    assert said == ["120"]
+
+
+def test_a_worker_counts_the_files_it_has_timed(monkeypatch):
+    """By hand: a second a file."""
+    clock = [0.0]
+
+    def open_task():
+        def task(cells, known):
+            clock[0] += len(cells)
+
+        return task
+
+    monkeypatch.setattr(encoded.time, "perf_counter", lambda: clock[0])
+    batches = [pa.record_batch({"content": pa.array([b"x"] * n)}) for n in (3, 5)]
+    encoder = SimpleNamespace(open=open_task)
+    found = [batch.to_pylist()[0] for batch in encoded._timed(iter(batches), encoder)]
+    assert found == [{"files": 3, "seconds": 3.0}, {"files": 5, "seconds": 5.0}]
+
+
+@pytest.mark.slow
+def test_spark_tells_how_long_the_files_take(spark, images, tagger, tmp_path, capsys, monkeypatch):
+    """Before it encodes them: of select, score and check; not of few files."""
+    told = []
+    monkeypatch.setattr(encoded, "tell_long", lambda *line: told.append(line[:2]))
+    load(spark, images / "labels.csv")
+    assert told == []  # 60 files
+    monkeypatch.setattr(encoded, "LEAST_FILES", 17)
+    monkeypatch.setattr("spark_mlfs.scoring.corpus.LEAST_FILES", 17)
+    load(spark, images / "labels.csv")
+    model = ["--model", tagger, "--engine", "spark"]
+    check = ["check", *model, "--data", images / "labels.csv", *FLAGS]
+    score = ["score", *model, "--data", images / "files", "--format", "files"]
+    assert run(*check) == 0 and run(*score, "--output", tmp_path / "tags") == 0
+    # of 61 one is gone, one empty, one too large for select, and one without a row; score takes all
+    # that there are
+    assert [files for files, _ in told] == [57, 58, 60]
+    assert all(0 < seconds < 60 for _, seconds in told)
 
 
 @pytest.mark.slow
