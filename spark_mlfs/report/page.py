@@ -435,6 +435,7 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
         "picks": len(names),
         "repeats": repeats,
         "faint": [result.label_names[i] for i in faint],
+        "larger_help": _larger_help(portrait),
         "may_try_more": _may_try_more(result, portrait, len(names)),
         "growth": _growth(portrait) if several else None,
         "by_size": _by_size(portrait),
@@ -442,6 +443,17 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
         "alike": _similarities(portrait, listed) if several else None,
         "limits": limits,
     }
+
+
+def _larger_help(portrait: Portrait) -> bool:
+    """Return whether more picks than the first ones explain more than the best number of these.
+
+    By more than the deviation of that."""
+    if portrait.enough <= len(portrait.picks):
+        return False
+    best = portrait.suggested - 1
+    explained = portrait.explained_at[portrait.sizes.index(portrait.enough)]
+    return bool(explained > portrait.explained[best] + portrait.spread[best])
 
 
 def _may_try_more(result: Result, portrait: Portrait, num_picks: int) -> bool:

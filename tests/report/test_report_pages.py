@@ -110,6 +110,24 @@ def test_more_is_advised_only_where_the_number_was_the_users():
     assert not advises(explained=0.998)  # nothing is left to explain
 
 
+def test_more_features_help_only_where_they_explain_more_than_the_best_few():
+    """Not 64 picks that explain what 11 do: the figure below says that 11 would do."""
+
+    def helps(enough, explained_at):
+        drawn = SimpleNamespace(
+            picks=range(60),
+            suggested=2,
+            explained=[0.1, 0.2, 0.1],
+            spread=[0.0, 0.05, 0.0],
+            sizes=(60, 64),
+            explained_at=explained_at,
+            enough=enough,
+        )
+        return page._larger_help(drawn)
+
+    assert helps(64, (0.1, 0.26)) and not helps(64, (0.1, 0.24)) and not helps(60, (0.3, 0.3))
+
+
 def test_scores_of_many_features_stand_on_a_logarithmic_axis():
     plot = curve(np.linspace(1, 0, 1001), "rank", "score", 100, "kept 100", log=True)
     ticks = {t: s for kind, s, t in plot.texts if kind.startswith("tx")}
@@ -128,6 +146,27 @@ def test_a_page_of_scores_folds_labels_beyond_fifteen(pages):
     macro = "{% import 'macros.html.j2' as m %}{{ m.files(shown, ('surest', 'least sure')) }}"
     row = environment().from_string(macro).render(shown=shown)
     assert row.count("<img") == 12 and row.count('class="sides"') == 1  # six a side
+
+
+def test_terms_of_a_score_stand_below_their_passage():
+    shown = {"tag": [[("p", 0.5, "", "some words\nof <b> text\x1eoil +0.5, (constant) -0.9")], []]}
+    macro = "{% import 'macros.html.j2' as m %}{{ m.files(shown, ('surest', 'least sure')) }}"
+    row = environment().from_string(macro).render(shown=shown)
+    passage, terms = re.search("<q[^>]*>(.*)</q><small>(.*)</small>", row).groups()
+    assert (passage, terms) == ("some words of &lt;b&gt; text", "oil +0.5, (constant) −0.9")
+    alone = {"tag": [[("p", 0.5, "", "words alone")], []]}
+    assert "<small" not in environment().from_string(macro).render(shown=alone)
+
+
+def test_a_phone_shows_less_of_a_row_not_more_lines(checked):
+    """A label's features take three lines, a pair one, labels of a check five columns."""
+    css = render("style.css")
+    phone = "".join(re.findall(r"@media \(max-width:560px\)\{((?:[^{}]*\{[^{}]*\})*)\}", css))
+    assert "-webkit-line-clamp:3" in phone
+    assert ".several td.r" in phone and "flex:1 0 100%" not in phone.split(".strips")[1]
+    table = section(checked[2], "Label by label")
+    heads = re.findall('<th(?: class="([^"]*)")?>', table[: table.index("</thead>")])
+    assert len(heads) == 10 and sum("opt" not in head for head in heads) == 5
 
 
 @pytest.fixture(scope="module")
