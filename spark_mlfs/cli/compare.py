@@ -68,8 +68,8 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
         "--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)"
     )
     flags.engine(budgets=True)
-    flags.value("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
-    flags.value(
+    flags.values("--figures", "FORMAT", "write the figures as files, too: pdf, svg, png")
+    flags.values(
         "--tables", "FORMAT", "write the tables as files, too: latex, latex:ranks (mean ranks)"
     )
 
@@ -79,7 +79,7 @@ def run_section(args: argparse.Namespace) -> dict[str, Any]:
     section = flag_values(args, Run)
     for name in ("figures", "tables"):
         if name in section:
-            section[name] = section[name].split(",")
+            section[name] = ",".join(section[name]).split(",")  # pdf svg, or pdf,svg
     return section
 
 

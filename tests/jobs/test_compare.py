@@ -645,6 +645,8 @@ def test_what_is_wrong_in_the_flags(refused, tmp_path):
     plan = ("compare", "--config", write_plan(tmp_path))
     assert "figures can be pdf, svg, png, not 'jpg'" in refused(*plan, "--figures", "pdf,jpg")
     assert "tables can be latex, latex:ranks, not 'word'" in refused(*plan, "--tables", "word")
+    several = refused(*plan, "--figures", "pdf", "svg", "--tables", "latex", "latex:ranks", "word")
+    assert "latex:ranks, not 'word'" in several  # as the page for papers writes them
     few = ("--worker-bytes", "5", "--output", tmp_path / "x")
     for command in (
         ("evaluate", "--format", "planted"),
