@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.value(
         "--num-top-features",
         "K",
-        "keep the K best instead of as many as the model was told",
+        "keep the K best instead of as many as the model keeps",
         type=COUNT,
     )
     flags.value(

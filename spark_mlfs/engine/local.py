@@ -41,8 +41,8 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
     rows = engine.identified()
     block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
-        side = "the test" if tested else "the training"
-        raise DataError(f"{side} rows of {split.name} are none; give fewer folds")
+        side = "test" if tested else "training"
+        raise DataError(f"{split.name} has no {side} rows; give fewer folds")
     profile = profile_block(block, engine.profile.q)
     profile.categories = engine.profile.categories
     profile.terms = engine.profile.terms
