@@ -116,3 +116,28 @@ def test_states_are_saved_by_one_at_a_time(tmp_path):
         thread.join()
     assert not errors and [entry.name for entry in tmp_path.iterdir()] == ["out"]
     assert states.load(str(tmp_path / "out")).rows == 18
+
+
+INTERRUPTED_WHILE_IMPORTED = """
+import os, signal, sys
+sys.argv = ["spark-mlfs"]
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "spark_mlfs.cli.command":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+import spark_mlfs.cli
+"""
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line():
+    root = str(Path(__file__).resolve().parents[2])
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WHILE_IMPORTED],
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (130, "spark-mlfs: interrupted\n")
