@@ -148,7 +148,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                     "how-to/add-a-method.md"
                 )
         name = cls.name  # type: ignore[attr-defined]
-        known = self._classes.get(name) or (self[name] if name in self._all() else None)
+        known = self._classes.get(name)
+        place = f"{cls.__module__}:{cls.__name__}"
+        # an entry point of this very class may be what imports it
+        if known is None and self._all().get(name, place) != place:
+            known = self[name]
         if known is not None and _place_of(known) != _place_of(cls):
             raise ParameterError(
                 f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another "

@@ -25,7 +25,7 @@ from ..read.label_cells import LABEL_OPTIONS
 from ..read.tables import FILE_OPTIONS, how_files_are_read, open_table
 from ..report.pipeline_pages import check_page
 from ..scoring.base import SavedPipeline
-from ..scoring.check import FEW_TAGS, SIDES, Check, Measured, suggest_threshold
+from ..scoring.check import FEW_TAGS, SIDES, TOO_FEW_TAGS, Check, Measured, suggest_threshold
 from .conditions import Condition, exit_code, texts, unmet
 from .flags import Flags, require, tag_settings
 from .terminal import print_forecast, print_result, some_of
@@ -164,18 +164,21 @@ def _manifest(
 def _notes(scorer: SavedPipeline, checked: Measured, manifest: dict[str, Any]) -> list[str]:
     """Return notes on rows that get no tag, or too many; the manifest gets their facts."""
     names = scorer.classifier.labelNames
-    untagged = checked.untagged / checked.rows
+    rows = checked.rows
+    untagged = checked.untagged
+    unlabelled = checked.unlabelled
     predicted = dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
     notes = []
-    if untagged >= FEW_TAGS:
+    if untagged >= FEW_TAGS * rows and untagged - unlabelled >= TOO_FEW_TAGS * rows:
         remedy = suggest_threshold(checked)
         manifest["remedy"] = remedy
+        have_none = f", and {100 * unlabelled / rows:.0f} % have none" if unlabelled else ""
         notes.append(
-            f"{100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} "
-            f"gives nine rows in ten one, --top-n {remedy['top_n']} each as many as rows have on "
-            "average"
+            f"{100 * untagged / rows:.0f} % of the rows get no tag{have_none}: --threshold "
+            f"{remedy['threshold']:.6g} gives nine rows in ten one, --top-n {remedy['top_n']} each "
+            "as many as rows have on average"
         )
-    too_many = overtagged(predicted, checked.rows, scorer.classifier.labelShares)
+    too_many = overtagged(predicted, rows, scorer.classifier.labelShares)
     if too_many:
         manifest["too_many"] = too_many
         notes.append(too_many)

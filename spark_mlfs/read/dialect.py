@@ -306,7 +306,7 @@ def _check_first_line(records: Sequence[Sequence[str]], dialect: Dialect, name: 
     if re.fullmatch(r"sep=.?", first):
         raise DataError(
             f"{name}: its first line {first!r} is Excel's and no header: remove it, the separator "
-            "is told from the header"
+            "follows from the header"
         )
     if first.startswith("#") and len(records) == 2 and len(records[0]) != len(records[1]):
         raise DataError(

@@ -26,6 +26,7 @@ from ..read.encoded import PATH, SHOWN, ExampleRow, RowNames, largest_rows
 from .base import SavedPipeline, label_encoding
 
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
+TOO_FEW_TAGS = 0.05  # where so many more get none than have none
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
 # labels times steps between two powers of two: of more labels histograms are coarser
 CELLS = 1 << 14
@@ -86,6 +87,12 @@ class Measured:
     @property
     def rows(self) -> int:
         return int(self.sums.counts[0])
+
+    @property
+    def unlabelled(self) -> int:
+        """Return how many rows have no label."""
+        labelled: int = self.sums.counts[4]
+        return self.rows - int(labelled)
 
     def metrics(self) -> dict[str, float]:
         """Return the standard metrics, and precision and gain at 1, 3, 5 best labels.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from sklearn import metrics as known
 
 from spark_mlfs.adapters.rows import RowTask
 from spark_mlfs.adapters.tags import overtagged
+from spark_mlfs.cli.check import _notes
 from spark_mlfs.read.encoded import Gallery, RowNames
 from spark_mlfs.scoring import check as checking
 from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, value_of
@@ -188,7 +190,8 @@ def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     _, said, err = run(*flags(home))
     remedy = json.loads(said)["remedy"]
     told = re.search(
-        r"note: (\d+) % of the rows get no tag: --threshold (\S+) .* --top-n (\d+) ", err
+        r"note: (\d+) % of the rows get no tag, and 54 % have none: --threshold (\S+) .* --top-n (\d+) ",
+        err,
     )
     assert int(told[1]) == round(100 * (z.sum(axis=1) == 0).mean()) and int(told[3]) == max(
         1, round(truth.sum() / len(truth))
@@ -203,6 +206,19 @@ def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     assert json.loads(said)["metrics"]["microF1"] == pytest.approx(
         known.f1_score(truth, top, average="micro"), abs=1e-12
     )
+
+
+@pytest.mark.parametrize("untagged", [20, 43, 45, 100])
+def test_rows_that_have_no_label_are_right_without_a_tag(untagged):
+    """Of 100 rows 40 have no label: a word from 45 on."""
+    t = np.repeat([[1.0, 0.0], [0.0, 0.0]], [60, 40], axis=0)
+    z = np.ones_like(t)
+    z[:untagged] = 0
+    measured = MeasureBatches(2, None, True).measured(t, z, z)
+    names = SimpleNamespace(labelNames=["a", "b"], labelShares={"a": 0.9, "b": 0.9})
+    notes = _notes(SimpleNamespace(classifier=names), measured, {})
+    said = [note for note in notes if f"{untagged} % of the rows get no tag, and 40 % have" in note]
+    assert len(said) == (untagged >= 45)
 
 
 @pytest.mark.slow

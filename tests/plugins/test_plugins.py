@@ -4,6 +4,7 @@ conformance suite."""
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -48,6 +49,32 @@ def test_an_entry_point_makes_it_known(installed):
     assert METHODS.create("presence").title == installed.title
     with pytest.raises(ParameterError, match="did you mean 'presence'"):
         METHODS.create("presense")
+
+
+def test_a_registered_class_may_have_an_entry_point_too(tmp_path, monkeypatch):
+    """As on the page: whichever of both comes first, and under no other name."""
+    page = (HERE.parents[1] / "notebooks" / "how-to" / "add-a-method.md").read_text()
+    (tmp_path / "my_package.py").write_text(re.search("(?s)```python\n(.*?)```", page)[1])
+    info = tmp_path / "my_package-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 0.1\n")
+    points = re.search(r"(?s)(\[)project\.entry-points\.\"(.*?)\"\]\n(.*?)\n\n", page)
+    (info / "entry_points.txt").write_text(f"[{points[2]}]\n" + points[3].replace('"', ""))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    METHODS.reload()
+    try:
+        found = METHODS["variance"]
+        assert found.__module__ == "my_package" and METHODS.register(found) is found
+        other = type("Variance", (found,), {"__module__": "another"})
+        with pytest.raises(ParameterError, match="already"):
+            METHODS.register(other)
+        x = np.random.default_rng(0).normal(size=(50, 3)) * [1, 3, 2]
+        ranking = spark_mlfs.rank(x, x[:, 0] > 0, "variance", k=3)
+        assert ranking["index"].tolist() == np.argsort(-x.var(axis=0)).tolist()
+    finally:
+        monkeypatch.undo()
+        METHODS.forget("variance")
+        METHODS.reload()
 
 
 @pytest.mark.parametrize(
