@@ -25,6 +25,7 @@ from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments, Moments
 from .request import Request
 
+ROUNDING = 1e-11  # of the largest: a correlation or a weight that is no more is 0
 COUNTS = ("both", "feature_rows", "label_rows", "known_rows")
 COLUMNS = ("label", "place", "name", "strength", "speaks", *COUNTS)
 
@@ -107,7 +108,7 @@ def _strongest(values: ndarray, square: bool = True) -> ndarray:
     q, v = values.shape
     strength = values**2 if square else np.abs(values)
     entries, place = leading(np.arange(q + 1) * v, strength.ravel(), LISTED)
-    strong = strength.ravel()[entries] > 0
+    strong = np.abs(values).ravel()[entries] > ROUNDING * np.abs(values).max(initial=0)
     entries = entries[strong]
     sign = np.sign(values.ravel()[entries])
     chosen = strength.ravel()[entries]

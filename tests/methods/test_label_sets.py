@@ -240,3 +240,14 @@ def test_few_latents_tell_a_concept_and_shuffled_labels_tell_nothing():
         (latent,) = table[(table["label"] == str(concept)) & (table["place"] == 1)]["name"]
         fires = x[:, int(latent[1:])].toarray()[:, 0] != 0
         assert area == pytest.approx(roc_auc_score(y[:, concept], fires))
+
+
+def test_what_is_rounding_speaks_for_no_label():
+    """Of a label that varies only where another one is unknown a linear model has no weight."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 4)) * [1, 0.3, 7, 1e-3] + 0.1
+    y = np.stack([np.arange(60) < 20, x[:, 0] > 0, rng.random(60) < 0.3], axis=1).astype(float)
+    y[:25, 1] = np.nan
+    y[20:25, 0] = np.nan
+    table = spark_mlfs.by_label(x, y, "ridge")
+    assert set(table["label"]) == {"y1", "y2"} and table["name"].iloc[0] == "x0"
