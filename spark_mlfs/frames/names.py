@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -220,6 +221,10 @@ def _matched(pattern: str, known: Sequence[str], exclude: Sequence[str]) -> list
 def near(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …" for an unknown name, or the known names where none is close."""
     known = [str(k)[:80] for k in islice(known, MOST_COMPARED)]
+    composed = unicodedata.normalize("NFC", str(name))
+    alike = [other for other in known if unicodedata.normalize("NFC", other) == composed]
+    if alike and not composed.isascii():
+        return f"did you mean {alike[0]!a}, whose letters are composed otherwise?"
     close = closest(str(name), known)
     if close:
         return "did you mean " + " or ".join(map(repr, close)) + "?"

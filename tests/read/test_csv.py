@@ -196,6 +196,12 @@ def test_names_of_columns(tmp_path):
     assert [*opened(HERE, path, header=True)[0]] == ["1.5", "2.5"]
 
 
+def test_a_name_that_looks_the_same_is_shown_by_its_letters(tmp_path):
+    (tmp_path / "t.csv").write_text("e\u0301,l\n1,0\n2,1\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"no column '\u00e9': did you mean 'e\\u0301', whose"):
+        load(HERE, str(tmp_path / "t.csv"), "csv", features="\u00e9", labels="l")
+
+
 REFUSED = [  # content, options, what is said
     (b"a,b\n1,2\n\n3\n", {}, "t.csv: line 4 has 1 cell; the header has 2: a line end that is not"),
     (b"a,b\n1,2\n3,4,5\n", {}, "line 3 has 3 cells; the header has 2: a separator that is not in"),
