@@ -222,9 +222,9 @@ def near(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …" for an unknown name, or the known names where none is close."""
     known = [str(k)[:80] for k in islice(known, MOST_COMPARED)]
     composed = unicodedata.normalize("NFC", str(name))
-    alike = [other for other in known if unicodedata.normalize("NFC", other) == composed]
-    if alike and not composed.isascii():
-        return f"did you mean {alike[0]!a}, whose letters are composed otherwise?"
+    similar = [other for other in known if unicodedata.normalize("NFC", other) == composed]
+    if similar and not composed.isascii():
+        return f"did you mean {similar[0]!a}, whose letters are composed otherwise?"
     close = closest(str(name), known)
     if close:
         return "did you mean " + " or ".join(map(repr, close)) + "?"
