@@ -10,6 +10,7 @@
     python jobs/benchmark.py --case text [--share 0.1] [--only reuters training scoring]
     [--corpora DIR]
     python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
+    python jobs/benchmark.py --case csv [--share 0.1] [--only local spark]
     python jobs/benchmark.py --case media [--share 0.1] [--corpora DIR]
     python jobs/benchmark.py --case memory [--only mlknn dense dense/jmi ...] [--limit 300]
 
@@ -374,8 +375,9 @@ def scoring(spark, rows, repeat):
 
 CASES = (
     "planted real sparse methods graph neighbours regression score scale peers laptop model media "
-    "memory text disk"
+    "memory text disk csv"
 ).split()
+WITH_ROWS = ("laptop", "model", "memory", "text", "disk", "csv")  # whose rows they know themselves
 
 
 def show(row):
@@ -482,7 +484,7 @@ def main(arguments=None):
         for case in ("scale", "peers")
         if case in args.case
     }
-    if args.only and args.case not in (["laptop"], ["model"], ["memory"], ["text"], ["disk"]):
+    if args.only and args.case not in [[case] for case in WITH_ROWS]:
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
@@ -530,20 +532,21 @@ def main(arguments=None):
                 )
                 table.write(args.markdown, "memory", preface, [*row], memory.entries(), [row])
         return
-    if args.case == ["disk"]:
-        from jobs.benchmarks import disk, table
+    if args.case in (["disk"], ["csv"]):
+        from jobs.benchmarks import csv_files, disk, table
 
         folder = args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora")
         markdown = args.markdown or (
             Path(_folder).parent / "notebooks" / "benchmarks.md" if share == 1 else None
         )
         flag = "" if share == 1 else f" --share {share}"
-        for row in disk.run(folder, share, args.only):
+        (case,) = args.case
+        module = disk if case == "disk" else csv_files
+        for row in module.run(folder, share, args.only):
             show(row)
             if markdown:
-                preface = disk.PREFACE.format(options=flag, machine=machine("none"))
-                order = [*disk.METHODS, "mim beside"]
-                table.write(markdown, "disk", preface, disk.COLUMNS, order, [row])
+                preface = module.PREFACE.format(options=flag, machine=machine("none"))
+                table.write(markdown, case, preface, module.COLUMNS, module.ORDER, [row])
         return
     if args.case == ["media"]:
         from jobs.benchmarks import media

@@ -327,6 +327,11 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
     return kind(raised[2].split(" SQLSTATE: ")[0].strip())
 
 
+def for_driver(error: SparkMlfsError) -> str:
+    """Return an error of a worker as the text in which `from_worker` knows it again."""
+    return f"{__name__}.{type(error).__name__}: {error}"
+
+
 @contextmanager
 def worker_errors() -> Iterator[None]:
     """Raise an error of a worker as itself, around a Spark action or an import.

@@ -30,6 +30,7 @@ METHODS = {
     "quota": (),
     "forward": ("--num-top-features", "20"),
 }
+ORDER = [*METHODS, "mim beside"]
 COLUMNS = (
     "row",
     "data",

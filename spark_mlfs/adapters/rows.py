@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..blocks.block import WrongRow
 from ..blocks.labels import read_features
-from ..errors import DataError, task_context
+from ..errors import DataError, SparkMlfsError, for_driver, task_context
 from ..formats import counts_words, tabular
 from ..frames.schema import CATEGORIES, attribute_names, categories_of
 from ..kernels.matrix import Matrix
@@ -22,6 +22,7 @@ from ..kernels.missing import IS_MISSING, REFUSED, fill_values, filled
 from ..lazy import F
 
 MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
+FAULT = "fault"  # the field of a UDF's answer that says why there is none
 
 
 def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> str | None:
@@ -237,13 +238,27 @@ class RowTask:
         count = len(columns[0])
         step = self.rows or max(1, count)
         for first in range(0, max(1, count), step):
-            yield self(*(column.slice(first, step) for column in columns))
+            yield self._answer([column.slice(first, step) for column in columns])
+
+    def _answer(self, columns: Sequence[pa.Array]) -> pa.StructArray:
+        """Return what the task makes of the columns, and the error that it raises as `FAULT`."""
+        count = len(columns[0])
+        try:
+            fields = self(*columns).flatten()
+            faults = pa.nulls(count, pa.string())
+        except SparkMlfsError as error:
+            fields = [pa.nulls(count, kind) for kind in self.lists.values()]
+            faults = pa.array([for_driver(error)] * count)
+        names = [f"c{i}" for i in range(len(fields))]
+        return pa.StructArray.from_arrays([*fields, faults], [*names, FAULT])
 
     def udf(self, schema: str, ids: int = 0) -> Any:
         """Return the task as a UDF of an iterator of batches: it is unpickled once a Spark task.
 
-        With `ids` = 1 the rows' ids come beside their cells. Spark before 4.1 has no UDF of Arrow
-        arrays: there they pass through pandas, value by value."""
+        Its answers have a field `FAULT`. With `ids` = 1 the rows' ids come beside their cells.
+        Spark before 4.1 has no UDF of Arrow arrays: there they pass through pandas, value by
+        value."""
+        schema += f", {FAULT} string"
         if hasattr(F, "arrow_udf"):
 
             def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
@@ -264,15 +279,16 @@ class RowTask:
                         {field.name: part.field(field.name).to_pandas() for field in part.type}
                     )
 
-        # a vector arrives as a struct: one column a field
-        cells: Any = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series
+        # a vector arrives as a struct, as several columns do: one column a field
+        structs = getattr(self.read, "vectors", False) or getattr(self.read, "structs", False)
+        cells: Any = pd.DataFrame if structs else pd.Series
         batches: Any = Iterator[tuple[cells, pd.Series]] if ids else Iterator[cells]
         frames.__annotations__ = {"columns": batches, "return": Iterator[pd.DataFrame]}
         return F.pandas_udf(frames, schema)  # type: ignore[attr-defined]
 
 
 def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
-    """Convert a pandas column of arrays, of the structs of vectors, or of texts back to Arrow."""
+    """Convert a pandas column of arrays, of structs, or of texts back to Arrow."""
     if isinstance(column, pd.Series):
         texts = len(column) and isinstance(column.iloc[0], str)
         return pa.array(column, pa.string() if texts else pa.list_(pa.float64()))
@@ -282,6 +298,7 @@ def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
         "indices": pa.list_(pa.int32()),
         "values": pa.list_(pa.float64()),
     }
-    absent = column["type"].isna().to_numpy()
-    parts = [pa.array(column[name], kind, from_pandas=True) for name, kind in kinds.items()]
-    return pa.StructArray.from_arrays(parts, list(kinds), mask=pa.array(absent))
+    names = list(column.columns)
+    parts = [pa.array(column[name], kinds.get(name), from_pandas=True) for name in names]
+    absent = pa.array(column["type"].isna().to_numpy()) if "type" in names else None
+    return pa.StructArray.from_arrays(parts, names, mask=absent)

@@ -388,7 +388,7 @@ def _pack_there(
 
         element = kinds[features].element
         if element is not None and element.name == "bigint":
-            x = exact(x, x, [features])
+            x = exact(x, x, features)
         x = x.cast("array<double>")
     y = F.col("y") if label_kind is None else F.col("y").cast(label_kind)
     columns = [x.alias("x"), y.alias("y")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,16 +15,16 @@ from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError, worker_errors
 from ..formats import READERS, counts_words, tabular
 from ..frames.frame import Kind, LocalFrame, kinds_of
-from ..frames.names import columns_of, quoted
+from ..frames.names import columns_of
 from ..frames.schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names
 from ..frames.sessions import small_batches
+from ..frames.stages import MadeColumn, with_columns
 from ..lazy import DataFrame, F, SparkSession
 from ..markup import size
 from ..output.folder import MANIFEST, OutputTarget
 from ..output.parquet import write_rows
 from ..output.xc import write_xc
 from ..read.canonical import numbers_of
-from ..read.columns import number_of
 from ..read.fields import with_fields
 from ..read.layout import TEXT_IDS
 from ..read.tables import FILE_OPTIONS
@@ -274,11 +273,8 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
         reader_options.pop(name, None)
     table: Any = source if format == "table" else work.table_read(spark)
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
-    if isinstance(table, LocalFrame):
-        kind = Kind("array<string>", Kind("string"))
-        table = table.withColumns({nothing: (kind, _empty_lists)})
-    else:
-        table = table.withColumn(nothing, F.array().cast("array<string>"))
+    tags = Kind("array<string>", Kind("string"))
+    table = with_columns(table, {nothing: MadeColumn(tags, _empty_lists, table.columns[:1])})
     # a pattern must not catch the column that stands in for the labels: the reader leaves label
     # columns out
     format = format if counts_words(format) else "table"
@@ -308,6 +304,13 @@ def _content_option(format: str) -> str:
 
 def _empty_lists(batch: pa.RecordBatch) -> pa.Array:
     return pa.array([[]] * batch.num_rows, pa.list_(pa.string()))
+
+
+def _number(name: str) -> MadeColumn:
+    def numbers(batch: pa.RecordBatch) -> pa.Array:
+        return numbers_of(batch.column(name), name)
+
+    return MadeColumn(Kind("double"), numbers, [name])
 
 
 def _readable_columns(
@@ -343,18 +346,8 @@ def _readable_columns(
         }
     uncoded = [name for name in selected if name not in coded]
     texts = [name for name in uncoded if kinds[name].text or kinds[name].name == "void"]
-    if isinstance(table, LocalFrame):
-
-        def number(batch: pa.RecordBatch, name: str) -> pa.Array:
-            return numbers_of(batch.column(name), name)
-
-        table = table.withColumns(
-            {name: (Kind("double"), partial(number, name=name)) for name in texts}
-        )
-    elif texts:
-        numbers = {name: number_of(name, kinds[name]) for name in texts}
-        cells = [numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds]
-        table = table.select(*cells)
+    if texts:
+        table = with_columns(table, {name: _number(name) for name in texts})
     return table, {**options, "features": columns}
 
 

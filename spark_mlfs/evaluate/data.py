@@ -18,6 +18,7 @@ from ..errors import ParameterError
 from ..frames.frame import Batches, Kind, LocalFrame, kinds_of
 from ..frames.names import column_named
 from ..frames.schema import CATEGORIES, FEATURES, ID, attribute_names, categories_of
+from ..frames.stages import MadeColumn, with_columns
 from ..kernels import xxhash
 from ..lazy import F
 from ..read.texts import corpus_of
@@ -111,7 +112,9 @@ def _mark(frame: Any, row_id: str, mark: int) -> Any:
 
 
 def _mark_local(frame: LocalFrame, row_id: str, mark: int) -> LocalFrame:
-    return frame.withColumns({row_id: (Kind("bigint"), partial(_marked_ids, row_id, mark))})
+    ids = MadeColumn(Kind("bigint"), partial(_marked_ids, row_id, mark), [row_id])
+    marked: LocalFrame = with_columns(frame, {row_id: ids})
+    return marked
 
 
 def _marked_ids(row_id: str, mark: int, batch: pa.RecordBatch) -> pa.Array:

@@ -219,24 +219,6 @@ class LocalFrame:
         parts = [partial(_mapped, part, function) for part in self.parts]
         return replace(self, parts=parts, kinds=schema, metadata={})
 
-    def withColumns(
-        self, columns: Mapping[str, tuple[Kind, Callable[[pa.RecordBatch], pa.Array]]]
-    ) -> LocalFrame:
-        """Return the frame with columns of their kinds, each made of the batch.
-
-        They stand beside the others or in place of one."""
-
-        def with_columns(batches: Batches) -> Batches:
-            for batch in batches:
-                cells = dict(zip(batch.schema.names, batch.columns, strict=True))
-                cells |= {name: make(batch) for name, (_, make) in columns.items()}
-                yield type(batch).from_arrays(list(cells.values()), list(cells))
-
-        kinds = dict(self.kinds)
-        kinds |= {name: kind for name, (kind, _) in columns.items()}
-        metadata = {name: facts for name, facts in self.metadata.items() if name not in columns}
-        return replace(self.mapInArrow(with_columns, kinds), metadata=metadata)
-
     def batches(self) -> Batches:
         return chain.from_iterable(part() for part in self.parts)
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..lazy import DataFrame, T
-from .frame import Batches, Kind, LocalFrame, Part
-from .names import STAGED, picked
+from .frame import Batches, Kind, LocalFrame, Part, kinds_of
+from .names import STAGED, picked, with_metadata
 from .schema import is_cached
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Kinds = Mapping[str, Kind]
 
@@ -43,6 +46,61 @@ class LastStage(Stage):
     def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
         for batch in self.function(batches):
             yield batch if batch.schema.names == [*columns] else batch.select(columns)
+
+
+@dataclass(frozen=True)
+class MadeColumn:
+    """A column of the type `kind`, which `make` makes of a batch with the columns `inputs`."""
+
+    kind: Kind
+    make: Callable[[pa.RecordBatch], pa.Array]
+    inputs: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Beside(Stage):
+    """Columns that are made of others, which stay."""
+
+    columns: Mapping[str, MadeColumn]
+
+    def reads(self, columns: Sequence[str]) -> Sequence[str]:
+        read = [name for name in columns if name not in self.columns]
+        for name in columns:
+            if name in self.columns:
+                read += self.columns[name].inputs
+        return list(dict.fromkeys(read))
+
+    def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
+        for batch in batches:
+            cells = [
+                self.columns[name].make(batch) if name in self.columns else batch[name]
+                for name in columns
+            ]
+            yield type(batch).from_arrays(cells, [*columns])
+
+
+def with_columns(frame: Any, columns: Mapping[str, MadeColumn]) -> Any:
+    """Return a frame with columns made of its own, beside these or in place of one."""
+    kinds = kinds_of(frame) | {name: column.kind for name, column in columns.items()}
+    out = mapped(frame, _Beside(columns), kinds)
+    if isinstance(frame, LocalFrame):
+        out.parts = [
+            replace(part, rows=before.rows, file=before.file) if isinstance(before, Part) else part
+            for part, before in zip(out.parts, frame.parts, strict=True)
+        ]
+        for name, column in columns.items():
+            if len(column.inputs) == 1 and column.inputs[0] in frame.sizes:
+                out.sizes[name] = frame.sizes[column.inputs[0]]
+    return with_metadata_of(frame, out, [name for name in frame.columns if name not in columns])
+
+
+def with_metadata_of(frame: Any, out: Any, columns: Sequence[str]) -> Any:
+    """Return rows made of those of a frame, of which `columns` are the same."""
+    schema = frame.schema
+    for name in columns:
+        if schema[name].metadata:
+            out = with_metadata(out, name, schema[name].metadata)
+    return out
 
 
 def mapped(
@@ -110,14 +168,20 @@ class StagedRows:
             steps.insert(0, (stage, read))
             read = stage.reads(read)
         fields = [
-            T.StructField(name, spark_type(self.kinds[name]), name not in self.never_null)
-            for name in produced
+            T.StructField(name, self._type(name), name not in self.never_null) for name in produced
         ]
         # by their places: Spark reads a dot in a name here, too
         rows = picked(self.source, {f"c{place}": name for place, name in enumerate(read)})
         frame = rows.mapInArrow(_Pass([*read], steps), T.StructType(fields))
         setattr(frame, STAGED, self)
         return frame
+
+    def _type(self, name: str) -> Any:
+        """Return the type of a column, of one that no stage makes as it is in the source."""
+        try:
+            return spark_type(self.kinds[name])
+        except KeyError:
+            return self.source.schema[name].dataType
 
 
 @dataclass(frozen=True)

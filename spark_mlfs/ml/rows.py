@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ..adapters.contributions import ARROW, OF_ROW
-from ..adapters.rows import CellReader, FeatureCells, RowTask
+from ..adapters.rows import FAULT, CellReader, FeatureCells, RowTask
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
 from ..frames.names import column_named, set_apart
@@ -77,14 +77,22 @@ def map_rows(
     # Parquet file past a UDF
     dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, cells.column))
     ids = [] if cells.id is None else [cells.id.cast("string")]
-    out = dataset.withColumn(
-        temporary, task.udf(schema, len(ids))(column_named(input_column), *ids)
+    answer = task.udf(schema, len(ids))(column_named(input_column), *ids)
+    out = dataset.withColumn(temporary, answer)
+    with_results = with_outputs(
+        out, outputs, lambda i: F.col(f"{temporary}.c{i}"), F.col(f"{temporary}.{FAULT}")
     )
-    with_results = with_outputs(out, outputs, lambda i: F.col(f"{temporary}.c{i}"))
     return with_results.drop(temporary, input_column)
 
 
 _ENTRIES = {"array<int>": pa.int32(), "array<string>": pa.string(), OF_ROW: ARROW.value_type}
+
+
+def or_raise(is_wrong: Column, fault: Column, value: Column) -> Column:
+    """Return `value`, but where it is wrong Spark raises `fault`, a text of `errors.for_driver`.
+
+    The message is one line, where that of an error in Python has the stack, too."""
+    return F.when(is_wrong, F.raise_error(fault)).otherwise(value)
 
 
 def beside_twins(
@@ -115,12 +123,19 @@ def refuse_existing(dataset: DataFrame, outputs: Iterable[str]) -> None:
 
 
 def with_outputs(
-    rows: DataFrame, outputs: Mapping[str, str], source: Callable[[int], Column]
+    rows: DataFrame,
+    outputs: Mapping[str, str],
+    source: Callable[[int], Column],
+    fault: Column | None = None,
 ) -> DataFrame:
-    """Add each output, of its type, from the array column `source` of its number."""
+    """Add each output, of its type, from the array column `source` of its number.
+
+    A `fault` of the row, where there is one, is raised in its place."""
     for i, (name, type_name) in enumerate(outputs.items()):
         value = source(i)
         if type_name == "vector":
             value = array_to_vector(value)
+        if fault is not None:
+            value = or_raise(fault.isNotNull(), fault, value)
         rows = rows.withColumn(name, value)
     return rows

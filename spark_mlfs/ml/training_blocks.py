@@ -25,17 +25,18 @@ from pyspark.sql import types as T
 from ..adapters.rows import FeatureCells, lists_of
 from ..blocks.codec import State, binary_array, decode, encode
 from ..engine.base import one_thread
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, SparkMlfsError, for_driver
 from ..frames.names import column_named, quoted
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, nearest
-from .rows import refuse_existing, with_outputs
+from .rows import or_raise, refuse_existing, with_outputs
 
 CHUNK_BYTES = 4 << 20  # of the rows of one chunk
 BLOCK_BYTES = 8 << 20  # of the training rows of one block
 FRAME_BLOCKS = 8  # handed to Spark at once
 KEYED = "key bigint, first bigint, data binary"
+FAULTY = -1  # in place of a number of rows, where `data` is the text of an error
 Points = Callable[[Matrix, np.ndarray], Rows]  # of features and ids
 
 
@@ -88,8 +89,8 @@ def map_against(  # noqa: PLR0913
         column = "__spark_mlfs_features__"
         rows = rows.withColumn(column, numbers)
     chunks = by_hash(rows).mapInArrow(partial(row_chunks, column, cells, not cells.vectors), KEYED)
-    chunks = chunks.repartition("key")
-    chunks = chunks.withColumnRenamed("data", "chunk").withColumnRenamed("first", "unused")
+    chunk = or_raise(F.col("first") == FAULTY, F.col("data").cast("string"), F.col("data"))
+    chunks = chunks.repartition("key").select("key", chunk.alias("chunk"))
     start = blocks.agg(F.min("first").alias("start"), F.count("first").alias("blocks"))
     carries = F.when(F.col("first") == F.col("start"), F.col("blocks")).alias("carries")
     pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
@@ -137,7 +138,11 @@ def row_chunks(
         step = max(1, min(4096, int(batch.num_rows * CHUNK_BYTES / max(1, batch.nbytes))))
         for first in range(0, batch.num_rows, step):
             rows = batch.slice(first, step)
-            x = cells(rows.column(rows.schema.get_field_index(features)), None)
+            try:
+                x = cells(rows.column(rows.schema.get_field_index(features)), None)
+            except SparkMlfsError as error:
+                yield _row(0, FAULTY, for_driver(error).encode())
+                return
             if drop:
                 names = rows.schema.names
                 rows = rows.select([i for i, name in enumerate(names) if name != features])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy import ndarray
 
 from ..errors import LARGE_WHOLE, DataError
 from ..frames import vectors
-from ..frames.frame import Batches, Kind, LocalFrame
+from ..frames.frame import Batches, Kind
 from ..frames.schema import FEATURES, GROUP, ID, LABELS, WEIGHT
 from ..frames.stages import Stage
 from ..kernels.categories import Categories
@@ -232,11 +231,6 @@ def cells_of(source: pa.RecordBatch, cells: ColumnOfCells) -> pa.Array:
     return composed(column) if pa.types.is_string(column.type.value_type) else column
 
 
-def labels_here(source: LocalFrame, y: ColumnOfCells, called: str) -> LocalFrame:
-    """Return a table with its labels as the one column `called`."""
-    return source.withColumns({called: (kind_of_cells(y, False), partial(cells_of, cells=y))})
-
-
 def _called(cells: ColumnOfCells, slot: int, without: str) -> str:
     return f"{without}{slot}" if cells.names is None else repr(cells.names[slot])
 
@@ -267,9 +261,11 @@ def cells_here(columns: Sequence[pa.Array], categories: Categories) -> ndarray:
             codes = pc.index_in(column.cast(pa.string()), words)
             x[:, place] = codes.fill_null(len(values)).to_numpy(zero_copy_only=False)
             x[np.asarray(column.is_null()), place] = categories.lacking(place)
-        elif place in categories.dates and pa.types.is_timestamp(column.type):
-            times = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-            micros = times.cast(pa.int64()).cast(pa.float64(), safe=False)
+        elif place in categories.dates and not pa.types.is_date(column.type):
+            if pa.types.is_timestamp(column.type):
+                times = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+                column = times.cast(pa.int64())
+            micros = column.cast(pa.float64(), safe=False)
             x[:, place] = micros.to_numpy(zero_copy_only=False) / DAY
         else:
             small = pa.types.is_boolean(column.type) or pa.types.is_date(column.type)
@@ -328,8 +324,7 @@ def _as_vectors(lists: pa.ListArray, fill: float | None = None) -> pa.StructArra
 
 
 def numbers_of(column: pa.Array, name: str) -> pa.Array:
-    """Return a column of numbers as double, or of texts that are numbers or empty, as
-    `columns.number_of` does."""
+    """Return a column of numbers as double, or of texts that are numbers or empty."""
     if not pa.types.is_string(column.type):
         column = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
         return column.cast(pa.float64(), safe=False)

@@ -1,38 +1,24 @@
-"""Columns of a table as the canonical frame: names and patterns, features, labels, ids.
-
-Beside it what is made of columns by expressions of Spark's, where its own stages score rows."""
+"""Columns of a table as the canonical frame: names and patterns, features, labels, ids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from ..errors import LARGE_WHOLE, DataError
+from ..errors import LARGE_WHOLE, DataError, for_driver
 from ..frames.frame import Kind, LocalFrame, kinds_of
 from ..frames.names import columns_of, quoted
 from ..frames.schema import ID, LABELS, PACKED_FROM, with_names
-from ..frames.stages import mapped
-from ..kernels.categories import Categories
+from ..frames.stages import MadeColumn, mapped, with_columns
 from ..lazy import Column, DataFrame, F
-from .canonical import CanonicalRows, labels_here
+from .canonical import CanonicalRows, cells_of, kind_of_cells
 from .csv_files import narrowed
 from .fields import with_fields
-from .label_cells import composed_there, truth_there
-from .layout import (
-    DAY,
-    NUMBER,
-    ColumnOfCells,
-    Layout,
-    cells_of_labels,
-    label_texts,
-    layout_of,
-    with_categories,
-)
+from .layout import Layout, cells_of_labels, label_texts, layout_of, with_categories
 from .missing import impute
 from .row_hashes import is_hashed
-
-_NAN = float("nan")
 
 
 def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
@@ -80,23 +66,17 @@ def _with_hashed_id(source: DataFrame, layout: Layout) -> tuple[DataFrame, Layou
     return source.withColumn(layout.id, hashes), replace(layout, id_kind=Kind("bigint"))
 
 
-def exact(column: Column, integers: Column, names: Sequence[str]) -> Column:
-    """`column`; `DataError` with the column's name where a bigint in the array `integers` becomes
-    another as double."""
-    wrong = F.transform(
-        integers,
-        lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False)),
-    )
-    place = F.array_position(wrong, True)
-    name = (
-        F.element_at(F.split(F.lit("\x00".join(names)), "\x00"), place.cast("int"))
-        if len(names) > 1
-        else F.lit(names[0])
-    )
-    message = F.concat(
-        F.lit("spark_mlfs.errors.DataError: column '"), name, F.lit(f"' holds {LARGE_WHOLE}")
-    )
-    return F.when(place > 0, F.raise_error(message)).otherwise(column)
+def exact(column: Column, integers: Column, name: str) -> Column:
+    """`column`, called so; `DataError` where a bigint in the array `integers` becomes another as
+    double."""
+    limit = 1 << 53
+
+    def becomes_another(value: Column) -> Column:
+        return ~value.between(-limit, limit) & (value % 1024 != 0)
+
+    fault = for_driver(DataError(f"column {name!r} holds {LARGE_WHOLE}"))
+    is_wrong = F.exists(integers, becomes_another)
+    return F.when(is_wrong, F.raise_error(F.lit(fault))).otherwise(column)
 
 
 def labels_of(source: DataFrame, p: Mapping[str, Any], called: str) -> tuple[DataFrame, str]:
@@ -107,120 +87,6 @@ def labels_of(source: DataFrame, p: Mapping[str, Any], called: str) -> tuple[Dat
     columns = columns_of(source, p["labels"], "labels")
     source = narrowed(source, None, label_texts(source, columns, p))
     y = cells_of_labels(source, columns, kinds_of(source), p)
-    if isinstance(source, LocalFrame):
-        frame: Any = labels_here(source, y, called)
-    else:
-        frame = source.withColumn(called, _labels_there(y))
+    labels = MadeColumn(kind_of_cells(y, False), partial(cells_of, cells=y), y.columns)
+    frame = with_columns(source, {called: labels})
     return (with_names(frame, called, y.names) if y.names else frame), called
-
-
-def _labels_there(y: ColumnOfCells) -> Column:
-    """Return the labels of a table of Spark's as a column."""
-
-    def number(name: str, kind: Kind) -> Column:
-        column = F.col(quoted(name))
-        truth = y.truth.get(name)
-        return column.cast("double") if truth is None else truth_there(column, truth, kind.text)
-
-    if y.several:
-        return cells(y.columns, y.kinds, Categories("", False), number if y.truth else None)
-    column = F.col(quoted(y.columns[0]))
-    if y.tags is not None:
-        return y.tags.column_of_spark(column)
-    if y.form == "asis" and not y.kind:
-        return composed_there(column)
-    kind = "array<double>" if y.form == "array" else y.kind
-    return column.cast(kind) if kind else column
-
-
-def _position(values: Column, value: Column) -> Column:
-    """The place of a value in an array, from 1; 0 where it is not. Spark 3.5's own function takes
-    no column."""
-    return F.call_function("array_position", values, value)
-
-
-def cells(
-    names: Sequence[str],
-    kinds: Mapping[str, Kind],
-    categories: Categories,
-    number: Callable[[str, Kind], Column] | None = None,
-) -> Column:
-    """The features of columns as an array; a missing number is NaN. `number` of a column of
-    numbers."""
-    pieces: list[list[Column]] = [[]]
-    for place, name in enumerate(names):
-        column = F.col(quoted(name))
-        if place in categories.values:
-            count, lacking = len(categories.values[place]), categories.lacking(place)
-            words = F.array(
-                *(F.lit(value) for value in categories.values[place] if value is not None)
-            )
-            index = (_position(words, column.cast("string")) - 1).cast(
-                "int"
-            )  # -1: a value that training had not
-            code = (
-                F.when(column.isNull(), F.lit(lacking))
-                .when(index < 0, F.lit(float(count)))
-                .otherwise(index.cast("double"))
-            )
-            if categories.codes:
-                pieces[-1].append(code)
-            else:
-                pieces += [[_hot(code, count)], []]
-        elif place in categories.dates and kinds[name].date:
-            pieces[-1].append(F.coalesce(_days(column, kinds[name]), F.lit(_NAN)))
-        else:
-            pieces[-1].append(
-                F.coalesce(
-                    number(name, kinds[name]) if number else column.cast("double"), F.lit(_NAN)
-                )
-            )
-    arrays = [
-        piece[0] if number % 2 else F.array(*piece) for number, piece in enumerate(pieces) if piece
-    ]
-    return F.concat(*arrays) if len(arrays) > 1 else arrays[0]
-
-
-def _hot(code: Column, count: int) -> Column:
-    """0/1 numbers, as many as a category has values."""
-    index, zero = code.cast("int"), F.lit(0.0)
-    known = F.array_repeat(F.lit(1.0), (index < count).cast("int"))
-    hot = F.concat(
-        F.array_repeat(zero, index), known, F.array_repeat(zero, F.lit(count - 1) - index)
-    )
-    return F.when(F.isnan(code), F.array_repeat(F.lit(_NAN), count)).otherwise(hot)
-
-
-def _days(column: Column, kind: Kind) -> Column:
-    if kind.name == "date":
-        return F.unix_date(column).cast("double")
-    if kind.name == "timestamp":
-        return F.unix_micros(column).cast("double") / DAY
-    # without a zone there is no point in time: days and time of the day
-    seconds = F.hour(column) * 3600 + F.minute(column) * 60
-    micros = seconds.cast("bigint") * 1_000_000 + (
-        F.date_part(F.lit("SECOND"), column) * 1_000_000
-    ).cast("bigint")
-    return (F.unix_date(column.cast("date")).cast("bigint") * F.lit(86_400_000_000) + micros).cast(
-        "double"
-    ) / DAY
-
-
-def number_of(name: str, kind: Kind) -> Column:
-    """A column of numbers, or of texts that are numbers or empty, as double; `DataError` for
-    others, of texts on an action."""
-    column = F.col(quoted(name))
-    if kind.text:
-        message = F.concat(
-            F.lit(f"spark_mlfs.errors.DataError: column {name!r} holds "),
-            F.substring(column, 1, 40),
-        )
-        refused = F.raise_error(
-            F.concat(message, F.lit(", no number; correct it, or leave it empty"))
-        )
-        return (
-            F.when(column.rlike(NUMBER), column).when(F.trim(column) != "", refused).cast("double")
-        )
-    if not (kind.number or kind.name == "void"):
-        raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
-    return column.cast("double")

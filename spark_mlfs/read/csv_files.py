@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -30,17 +31,35 @@ from ..kernels import xxhash
 from ..lazy import DataFrame, F, SparkSession
 from .cells import joined
 from .dialect import Dialect, check_is_text, completed, dialect_of, head_text, mark_of, names_of
-from .lines import plain
+from .lines import plain, runs
 from .partitions import Folders, check_apart, folders_of
 from .records import DifferentHeader, LineEndsInQuotes, Records, Stream
 from .refusals import refuse_headers, tell_unnamed
-from .typed import NUMBERS, Facts, arrow_type, facts_of, read_cells, summed
+from .typed import (
+    NUMBERS,
+    Facts,
+    arrow_type,
+    facts_of,
+    facts_of_numbers,
+    read_cells,
+    summed,
+)
 
 TABLE = "_spark_mlfs_csv"  # the attribute of a frame that is of files of CSV
 HEAD_BYTES = 1 << 20
 HEAD_LINES = 200
+FIRST_BYTES = 1 << 16  # by which the types of a part are guessed
+WHOLE_FILE = -1  # in place of where a part starts
 MOST_NAMED = 6  # columns in a notice
 _OF_PATHS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter")
+
+
+class Survey(NamedTuple):
+    """The facts of the columns in a part of a file, and whether its blocks are plain records."""
+
+    file: str
+    facts: list[Facts]
+    is_plain: bool
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,7 @@ class CsvFiles:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     raw: frozenset[str] = frozenset()
     complete: frozenset[str] = frozenset()
+    rough: frozenset[str] = frozenset()  # files whose blocks are no records as they stand
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # words, by column
     index: Sequence[str] = ()  # a first column without a name that counts rows
     folders: Folders | None = None  # that name columns
@@ -72,22 +92,77 @@ class CsvFiles:
             self.header,
         )
 
-    def survey(self, stream: Stream, blocks: Iterable[bytes]) -> list[Facts]:
+    def survey(self, stream: Stream, blocks: Iterable[bytes]) -> Survey:
         """Return the facts of the columns in a stream."""
         facts = [Facts() for _ in self.names]
-        texts = dict.fromkeys(range(len(self.names)), pa.string())
+        expected: dict[int, pa.DataType] | None = None
         try:
             for records in stream.records(blocks):
-                types = texts | _expected(facts)
-                if b"0x" in records.content or b"0X" in records.content:
-                    types = texts  # Arrow takes these for whole numbers
-                batch = self._batch(stream, records, types)
-                for column, cells in zip(facts, batch.columns, strict=True):
-                    column.add(facts_of(cells, self.dialect, "string" in column.classes))
+                if expected is None:
+                    expected = self._expected(self._first_facts(stream, records))
+                batch = self._typed_batch(stream, records, expected)
+                self._add(facts, batch, stream, records)
+                expected = self._expected(facts)
         except DifferentHeader as error:
             usual = (self.dialect.separator or ",").join(self.header or ())
             refuse_headers([(usual, plain(self.files[0])), (str(error), stream.name)])
-        return facts
+        return Survey(stream.name, facts, stream.is_plain)
+
+    def _add(
+        self,
+        facts: Sequence[Facts],
+        batch: pa.RecordBatch,
+        stream: Stream,
+        records: Records,
+    ) -> None:
+        """Add the facts of columns of some records to those of others."""
+        lacking = [place for place, cells in enumerate(batch.columns) if cells.null_count]
+        texts = {}
+        if lacking:
+            cells_of_words = stream.table(records, dict.fromkeys(lacking, pa.string()))
+            texts = dict(zip(lacking, cells_of_words.columns, strict=True))
+        for place, (column, cells) in enumerate(zip(facts, batch.columns, strict=True)):
+            if pa.types.is_string(cells.type):
+                column.add(facts_of(cells, self.dialect, "string" in column.classes))
+            else:
+                column.add(facts_of_numbers(cells, texts.get(place), self.dialect))
+
+    def _first_facts(self, stream: Stream, records: Records) -> list[Facts]:
+        """Return the facts of the first of some records: most often what all of them show."""
+        first = records.content[: records.content.rfind(b"\n", 0, FIRST_BYTES) + 1]
+        try:
+            batch = stream.table(records._replace(content=first), self._expected([]))
+        except (pa.ArrowInvalid, DataError):  # a record was cut, or does not fit
+            return []
+        return [facts_of(cells, self.dialect, False) for cells in batch.columns]
+
+    def _expected(self, facts: Sequence[Facts]) -> dict[int, pa.DataType]:
+        """Return types of columns: numbers that Arrow reads faster than `facts_of` texts, or texts.
+
+        Of columns of which nothing is known they are texts."""
+        types = dict.fromkeys(range(len(self.names)), pa.string())
+        for place, column in enumerate(facts):
+            if column.classes == {"whole"}:
+                types[place] = pa.int64()
+            elif column.classes and column.classes <= {"whole", "double"}:
+                types[place] = pa.float64()
+        return types
+
+    def _typed_batch(
+        self, stream: Stream, records: Records, types: dict[int, pa.DataType]
+    ) -> pa.RecordBatch:
+        """Return records in `types`, without what Arrow alone takes for numbers."""
+        if pa.int64() in types.values() and _has_hexadecimal(records.content):
+            types = {place: pa.string() if t == pa.int64() else t for place, t in types.items()}
+        batch = self._batch(stream, records, types)
+        no_numbers = [
+            place
+            for place, cells in enumerate(batch.columns)
+            if cells.type == pa.float64() and pc.any(pc.is_nan(cells)).as_py()
+        ]
+        if no_numbers:
+            batch = self._batch(stream, records, types | dict.fromkeys(no_numbers, pa.string()))
+        return batch
 
     def _batch(
         self, stream: Stream, records: Records, types: dict[int, pa.DataType]
@@ -119,7 +194,8 @@ class CsvFiles:
         for name in names:
             if name not in self.raw and self.kinds[name].name in NUMBERS:
                 types[places[name]] = arrow_type(self.kinds[name])
-        for records in stream.records(blocks):
+        is_rough = stream.name in self.rough
+        for records in stream.records(blocks) if is_rough else stream.plain_records(blocks):
             batch = self._batch(stream, records, types)
             cells = [self._typed(name, batch[str(places[name])]) for name in names]
             if self.folders is None or not of_folders:
@@ -139,8 +215,9 @@ class CsvFiles:
             return pc.if_else(lacking, pa.scalar(None, pa.string()), column)
         return read_cells(column, self.kinds[name], self.dialect)
 
-    def with_facts(self, facts: Sequence[Facts]) -> CsvFiles:
-        """Return the table with the types of its columns."""
+    def surveyed(self, surveys: Sequence[Survey]) -> CsvFiles:
+        """Return the table with the types of its columns, by surveys of all parts of its files."""
+        facts = summed((survey.facts for survey in surveys), len(self.names))
         kinds = {name: f.kind for name, f in zip(self.names, facts, strict=True)}
         missing = {name: f.missing for name, f in zip(self.names, facts, strict=True)}
         if self.folders is not None:
@@ -152,6 +229,7 @@ class CsvFiles:
             self,
             kinds=kinds,
             missing=missing,
+            rough=frozenset(survey.file for survey in surveys if not survey.is_plain),
             index=index,
             num_rows=max((f.count for f in facts), default=0),
         )
@@ -163,15 +241,13 @@ class CsvFiles:
         return replace(self, kinds=kinds, raw=self.raw | raw)
 
 
-def _expected(facts: Sequence[Facts]) -> dict[int, pa.DataType]:
-    """Return the types of columns of numbers that Arrow reads faster than `facts_of` its texts."""
-    types: dict[int, pa.DataType] = {}
-    for place, column in enumerate(facts):
-        if column.classes == {"whole"}:
-            types[place] = pa.int64()
-        elif column.classes and column.classes <= {"whole", "double"}:
-            types[place] = pa.float64()
-    return types
+def _has_hexadecimal(content: bytes) -> bool:
+    """Return whether ``0x`` stands in records: Arrow takes that for a whole number."""
+    if b"x" not in content and b"X" not in content:
+        return False
+    data = np.frombuffer(content, np.uint8)
+    signs = np.flatnonzero((data | 32) == ord("x"))
+    return bool((data[signs - 1] == ord("0")).any())
 
 
 def _column_of(error: pa.ArrowInvalid) -> int | None:
@@ -331,7 +407,7 @@ class _Here:
         if to_repeat:
             _tell_whole(to_repeat)
             return self.surveyed(replace(table, complete=table.complete | {*to_repeat}))
-        return table.with_facts(summed(outcomes, len(table.names)))
+        return table.surveyed(outcomes)
 
     def frame(self, table: CsvFiles) -> Any:
         parts = [
@@ -395,15 +471,11 @@ class _There:
         return b"".join(bytes(row["value"]) + b"\n" for row in rows)
 
     def lines(self, table: CsvFiles) -> DataFrame:
-        """Return lines, the hash of their file, where its part starts, and whether it is all."""
+        """Return lines, where the part that they are of starts, and the hash of their file."""
         start = F.col("_metadata.file_block_start")
-        length = F.col("_metadata.file_block_length")
-        complete = (start == 0) & (length == F.col("_metadata.file_size"))
-        columns = [
-            F.col("value").cast("binary").alias("value"),
-            start.alias("start"),
-            complete.alias("complete"),
-        ]
+        is_all = F.col("_metadata.file_block_length") == F.col("_metadata.file_size")
+        place = F.when(is_all, F.lit(WHOLE_FILE)).otherwise(start).cast("bigint")
+        columns = [F.col("value").cast("binary").alias("value"), place.alias("start")]
         several = len(table.files) > 1
         if several:
             name = F.regexp_replace("_metadata.file_path", "^file:/+", "/")
@@ -412,15 +484,10 @@ class _There:
         if not table.complete:
             return lines.select(*columns)
         lines = lines.select(*columns, F.monotonically_increasing_id().alias("at"))
-        if several:
-            lines = lines.repartition(min(len(table.files), 200), "file")
-        else:
-            lines = lines.repartition(1)
-        order = [*(["file"] if several else []), "start", "at"]
-        lines = lines.sortWithinPartitions(*order)
-        first = F.lit(0).cast("bigint").alias("start")
-        complete = F.lit(True).alias("complete")
-        return lines.select("value", first, complete, *(["file"] if several else []))
+        file = ["file"] if several else []
+        lines = lines.repartition(min(len(table.files), 200), *file)
+        lines = lines.sortWithinPartitions(*file, "start", "at")
+        return lines.select("value", F.lit(WHOLE_FILE).cast("bigint").alias("start"), *file)
 
     def surveyed(self, table: CsvFiles) -> CsvFiles:
         task = _SurveyThere(table, _hashes(table.files))
@@ -431,7 +498,7 @@ class _There:
         if to_repeat:
             _tell_whole(to_repeat)
             return self.surveyed(replace(table, complete=frozenset(table.files)))
-        return table.with_facts(summed(outcomes, len(table.names)))
+        return table.surveyed(outcomes)
 
     def frame(self, table: CsvFiles, columns: Sequence[str] | None = None) -> DataFrame:
         if not table.names:
@@ -463,10 +530,12 @@ class _LinesThere:
     files: Mapping[int, str]
 
     def streams(self, batches: Batches) -> Iterator[tuple[Stream, Iterator[bytes]]]:
-        for (file, start, complete), pieces in itertools.groupby(_runs(batches), _key):
-            first = next(iter(self.files.values()))
+        first = next(iter(self.files.values()))
+        pieces = itertools.chain.from_iterable(map(runs, batches))
+        for (file, start), of_part in itertools.groupby(pieces, itemgetter(0, 1)):
             name = first if file is None else self.files.get(file, first)
-            yield self.table.stream(name, start, complete), (piece[1] for piece in pieces)
+            blocks = (joined(lines) for _, _, lines in of_part)
+            yield self.table.stream(name, max(0, start), start == WHOLE_FILE), blocks
 
 
 @dataclass(frozen=True)
@@ -491,24 +560,3 @@ class _RowsThere(_LinesThere, Stage):
     def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
         for stream, blocks in self.streams(batches):
             yield from self.table.batches(stream, blocks, columns)
-
-
-def _key(piece: tuple[tuple[int | None, int, bool], bytes]) -> tuple[int | None, int, bool]:
-    return piece[0]
-
-
-def _runs(batches: Batches) -> Iterator[tuple[tuple[int | None, int, bool], bytes]]:
-    """Yield the lines of one part of a file as bytes, and which part it is."""
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        starts = np.asarray(batch["start"])
-        change = starts[1:] != starts[:-1]
-        files = np.asarray(batch["file"]) if "file" in batch.schema.names else None
-        if files is not None:
-            change = change | (files[1:] != files[:-1])
-        limits = [0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]
-        for a, z in itertools.pairwise(limits):
-            file = None if files is None else int(files[a])
-            key = (file, int(starts[a]), batch["complete"][a].as_py())
-            yield key, joined(batch["value"].slice(a, z - a))

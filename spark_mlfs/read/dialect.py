@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -349,9 +349,9 @@ def _first_records(head: str, dialect: Dialect, count: int) -> list[list[str]]:
     """Return the first records that are not blank, fewer where the lines end before."""
     records: list[list[str]] = []
     head = dialect.plain(head.encode()).decode()
-    lines = [*io.StringIO(head, newline="")]
+    lines: Iterable[str] = io.StringIO(head, newline="")
     if dialect.comment:
-        lines = [line for line in lines if not line.startswith(dialect.comment)]
+        lines = (line for line in lines if not line.startswith(dialect.comment))
     reader = dialect.reader(lines)
     try:
         for record in reader:

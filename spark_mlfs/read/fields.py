@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..frames.frame import Batches, Kind, LocalFrame, Part
+from ..frames.frame import LocalFrame
 from ..frames.names import OBJECTS, STAGED, column_named
+from ..frames.parquet import kind_of_arrow
+from ..frames.stages import MadeColumn, with_columns
 from ..lazy import Column, DataFrame
 
 ROLES = ("features", "labels", "id", "weight", "group", "text", "needed")
@@ -48,11 +49,15 @@ def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame
     if not used:
         return source
     if is_local:
-        return _fields_here(source, used)
-    columns = [column_named(name) for name in source.columns]
-    for field, (path, _) in used.items():
-        columns.append(_below(path).alias(field))
-    out = source.select(*columns)
+        leaves = {
+            field: MadeColumn(kind_of_arrow(kind), partial(_field, path=path), path[:1])
+            for field, (path, kind) in used.items()
+        }
+        out: Any = with_columns(source, leaves)
+    else:
+        columns = [column_named(name) for name in source.columns]
+        columns += [_below(path).alias(field) for field, (path, _) in used.items()]
+        out = source.select(*columns)
     for name, value in vars(source).items():
         if name.startswith("_spark_mlfs") and name != STAGED:  # rows have more columns now
             setattr(out, name, value)
@@ -81,44 +86,9 @@ def _leaves(path: list[str], kind: Any) -> dict[str, tuple[list[str], Any]]:
     return leaves
 
 
-def _fields_here(source: Any, fields: Mapping[str, tuple[list[str], pa.DataType]]) -> Any:
-    from ..frames.parquet import kind_of_arrow
-
-    paths = {field: path for field, (path, _) in fields.items()}
-    kinds: dict[str, Kind] = dict(source.kinds)
-    kinds |= {field: kind_of_arrow(kind) for field, (_, kind) in fields.items()}
-    parts = []
-    for part in source.parts:
-        rows = part.rows if isinstance(part, Part) else None
-        parts.append(Part(partial(_rows, part, paths, [*source.kinds]), rows))
-    sizes = dict(source.sizes)
-    sizes |= {field: sizes.get(path[0], 0) for field, path in paths.items()}
-    out = replace(source, parts=parts, kinds=kinds, sizes=sizes)
-    for name, value in vars(source).items():
-        if name.startswith("_spark_mlfs"):
-            setattr(out, name, value)
-    return out
-
-
-def _rows(
-    part: Any,
-    paths: Mapping[str, list[str]],
-    others: Sequence[str],
-    columns: Sequence[str] | None,
-) -> Batches:
-    """Yield columns of a part, some of them fields of others."""
-    names = [*others, *paths] if columns is None else [*columns]
-    read = [*dict.fromkeys(paths[name][0] if name in paths else name for name in names)]
-    batches = replace(part, columns=read)() if isinstance(part, Part) else part()
-    for batch in batches:
-        cells = []
-        for name in names:
-            if name in paths:
-                root, *inner = paths[name]
-                cells.append(pc.struct_field(batch[root], inner))
-            else:
-                cells.append(batch[name])
-        yield pa.RecordBatch.from_arrays(cells, names)
+def _field(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:
+    root, *inner = path
+    return pc.struct_field(batch[root], inner)
 
 
 def _below(path: Sequence[str]) -> Column:

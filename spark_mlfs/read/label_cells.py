@@ -7,14 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import DataError, option
 from ..formats import Names
 from ..frames.tag_texts import AROUND, parse_tag_text, tidied
-from ..lazy import Column, F
 from ..params import Choice, Optional, Parameter, Text
 from .cells import number
 
@@ -103,16 +101,6 @@ class Tags:
             )
         return text.split(self.delimiter)
 
-    def column_of_spark(self, column: Column) -> Column:
-        """Return the same of a column of Spark's."""
-
-        @F.pandas_udf("array<string>")  # type: ignore[attr-defined, untyped-decorator]
-        def tags(cells: pd.Series) -> pd.Series:
-            texts = pa.array(cells, pa.string(), from_pandas=True)
-            return pd.Series(self(texts).to_pylist(), dtype=object)
-
-        return tags(column.cast("string"))
-
 
 def composed(lists: pa.ListArray) -> pa.ListArray:
     """Return tags in Unicode's composed form, in which equal ones are equal.
@@ -129,17 +117,6 @@ def composed(lists: pa.ListArray) -> pa.ListArray:
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     mask = lists.is_null() if lists.null_count else None
     return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=mask)
-
-
-def composed_there(column: Column) -> Column:
-    """Return the same of a column of tags of Spark's."""
-
-    @F.pandas_udf("array<string>")  # type: ignore[attr-defined, untyped-decorator]
-    def tags(cells: pd.Series) -> pd.Series:
-        lists = composed(pa.array(cells, pa.list_(pa.string()), from_pandas=True))
-        return pd.Series(lists.to_pylist(), dtype=object)
-
-    return tags(column)
 
 
 # ---- words for 0 and 1 ----
@@ -192,16 +169,3 @@ def truth_here(column: pa.Array, truth: Truth) -> pa.Array:
     texts = pa.array([*truth], pa.string())
     places = pc.index_in(column.cast(pa.string()), texts)
     return pa.array([*truth.values()], pa.float64()).take(places)
-
-
-def truth_there(column: Column, truth: Truth, is_text: bool) -> Column:
-    """Return the labels of a column of Spark's."""
-    out = F.lit(None).cast("double")
-    for text, value in truth.items():
-        amount = {"true": 1.0, "false": 0.0}.get(text)
-        if is_text:
-            same = column == F.lit(text)
-        else:
-            same = column.cast("double") == F.lit(float(text) if amount is None else amount)
-        out = F.when(same, F.lit(value)).otherwise(out)
-    return out

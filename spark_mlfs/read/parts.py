@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import DataError, SparkMlfsError
+from ..errors import DataError, SparkMlfsError, for_driver
 from ..frames.frame import UNKNOWN
 from ..frames.names import INDEX, quoted
 from ..frames.parquet import index_of, kind_of_arrow, lacks, merged, plain_type
@@ -83,10 +83,9 @@ def _part(
         column = F.col(quoted(field.name))
         kind = kind_of_arrow(field.type)
         if field.name not in schema.names:
-            message = f"spark_mlfs.errors.DataError: {lacks(files[0], field.name)}"
-            column = F.raise_error(F.lit(message))
+            column = F.raise_error(F.lit(for_driver(lacks(files[0], field.name))))
         elif kind.name == "double" and pa.types.is_integer(schema.field(field.name).type):
-            column = exact(column.cast("double"), F.array(column.cast("bigint")), [field.name])
+            column = exact(column.cast("double"), F.array(column.cast("bigint")), field.name)
         if kind != UNKNOWN and not pa.types.is_struct(field.type):
             column = column.cast(kind.name)
         columns.append(column.alias(field.name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ from ..errors import DataError, option
 from ..frames.paths import BOM
 from .cells import cells
 from .dialect import Dialect, check_utf8
+
+LINE_END = ord("\n")
+HEADER_BYTES = 1 << 16  # that most headers have at most
 
 
 class LineEndsInQuotes(Exception):
@@ -56,11 +60,21 @@ class Stream:
     header: Sequence[str] | None
     line: int = 1  # of what comes next
     remainder: bytes = b""
+    is_plain: bool = True  # whether its blocks are records as they stand, by those that were read
+
+    def plain_records(self, blocks: Iterable[bytes]) -> Iterator[Records]:
+        """Yield the records of blocks that were read before, and were plain."""
+        blocks = iter(blocks)
+        yield from self.records(itertools.islice(blocks, 1))
+        for block in blocks:
+            yield Records(block, self.line)
 
     def records(self, blocks: Iterable[bytes]) -> Iterator[Records]:
         """Yield whole records of blocks of bytes that end where lines do."""
         awaits_header = self.start == 0 and self.header is not None
         for block in self._plain(self._utf8(blocks)):
+            if self.remainder:
+                self.is_plain = False
             self.remainder += block
             if awaits_header:
                 awaits_header = not self._skip_header(final=False)
@@ -74,19 +88,21 @@ class Stream:
             if not self.remainder.endswith((b"\n", b"\r")):
                 self.remainder += b"\n"
             yield self._take_records(final=True)
+        elif self.remainder:
+            self.is_plain = False
 
     def _utf8(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
         encoding = self.dialect.encoding
         at_start = self.start == 0
         if encoding in (None, "utf-8"):
-            line = 1
-            for block in blocks:
-                if at_start and line == 1:
+            for place, block in enumerate(blocks):
+                if at_start and place == 0:
                     block = block.removeprefix(BOM)
+                line = self.line + self.remainder.count(b"\n")
                 check_utf8(block, self.name, line if at_start else None)
-                line += block.count(b"\n")
                 yield block
             return
+        self.is_plain = False
         decoder = codecs.getincrementaldecoder(str(encoding))()
         try:
             for block in blocks:
@@ -100,6 +116,7 @@ class Stream:
         if self.dialect.escape is None:
             yield from blocks
             return
+        self.is_plain = False
         waiting = b""
         for block in blocks:
             waiting += block
@@ -111,7 +128,14 @@ class Stream:
 
     def _skip_header(self, final: bool) -> bool:
         """Pass over the first record, and return whether it was all there."""
-        lines = [*io.StringIO(self.remainder.decode(), newline="")]
+        beginning = self.remainder[: self.remainder.rfind(b"\n", 0, HEADER_BYTES) + 1]
+        size = self._size_of_header(beginning, False) or self._size_of_header(self.remainder, final)
+        self._take(size)
+        return size > 0
+
+    def _size_of_header(self, content: bytes, final: bool) -> int:
+        """Return how many bytes the first record takes, 0 where it is not all there."""
+        lines = [*io.StringIO(content.decode(), newline="")]
         reader = self.dialect.reader(self._uncommented(lines))
         record: list[str] = []
         try:
@@ -119,22 +143,20 @@ class Stream:
                 if any(map(str.strip, record)):
                     break
             else:
-                return False
+                return 0
         except csv.Error as error:
             if not final and "end of data" in str(error):
-                return False
+                return 0
             raise self._malformed(error, reader.line_num) from None
         if record != [*(self.header or ())] and not self.dialect.by_place:
             raise DifferentHeader(",".join(record))
-        header = "".join(lines[: reader.line_num]).encode()
-        self._take(len(header))
-        return True
+        return len("".join(lines[: reader.line_num]).encode())
 
     def _take(self, size: int) -> bytes:
         """Return so many bytes of the `remainder`, which are then none of it."""
         content = self.remainder[:size]
         self.remainder = self.remainder[size:]
-        self.line += content.count(b"\n")
+        self.line += int(np.count_nonzero(np.frombuffer(content, np.uint8) == LINE_END))
         return content
 
     def _uncommented(self, lines: Sequence[str]) -> Iterable[str]:
@@ -155,11 +177,15 @@ class Stream:
             end = b"\n" if b"\n" in block else b"\r"
             return Records(self._take(len(block) if final else block.rfind(end) + 1), line)
         data = np.frombuffer(block, np.uint8)
-        quotes = np.flatnonzero(data == ord(quote))
-        ends = np.flatnonzero(data == 10)
-        inside = np.searchsorted(quotes, ends) & 1
-        if not self.complete and (inside.any() or len(quotes) & 1):
-            raise LineEndsInQuotes
+        marks = np.flatnonzero((data == ord(quote)) | (data == LINE_END))
+        is_quote = data[marks] == ord(quote)
+        quotes = marks[is_quote]
+        ends = marks[~is_quote]
+        inside = np.cumsum(is_quote)[~is_quote] & 1
+        if inside.any() or len(quotes) & 1:
+            self.is_plain = False
+            if not self.complete:
+                raise LineEndsInQuotes
         outside = ends[inside == 0]
         cut = int(outside[-1]) + 1 if len(outside) else 0
         if final and not len(quotes) & 1:
@@ -173,6 +199,7 @@ class Stream:
         """Return the records with each cell in plain quotes, by Python's reader.
 
         Raises `DataError` for a record that does not fit, with its line."""
+        self.is_plain = False
         line = self.line
         lines = [*io.StringIO(self.remainder.decode(), newline="")]
         out = io.StringIO()

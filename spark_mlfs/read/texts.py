@@ -202,8 +202,9 @@ class Corpus:
         source = narrowed(source, names, label_texts(source, labels, p))
         if isinstance(source, LocalFrame):
             return Corpus(source.select(*names), columns[0], p)
-        # all columns of a row go through Python: no others
-        return Corpus(picked(source, {name: name for name in names}), columns[0], p)
+        if {*source.columns} != {*names}:  # all columns of a row go through Python
+            source = picked(source, {name: name for name in names})
+        return Corpus(source, columns[0], p)
 
     def vectors(self, memory: int | None = None) -> TermVectors:
         """Return the terms of the corpus, in at most so many bytes; `DataError` for none."""

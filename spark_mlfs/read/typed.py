@@ -108,21 +108,12 @@ class Facts:
 
 
 def facts_of(column: pa.Array, dialect: Dialect, is_text: bool = False) -> Facts:
-    """Return the facts of a column of texts, or of numbers that Arrow has read already.
+    """Return the facts of a column of texts.
 
     Of a column that `is_text` by other cells only the missing are counted."""
-    facts = Facts(count=len(column))
-    if not pa.types.is_string(column.type):
-        if column.null_count:
-            facts.missing[""] = column.null_count
-        if column.null_count < len(column):
-            is_whole = pa.types.is_integer(column.type)
-            facts.add(_whole(column) if is_whole else Facts({"double"}))
-        return facts
     lacking = pc.is_in(column, pa.array(dialect.missing))
-    if pc.any(lacking).as_py():
-        counts = column.filter(lacking).value_counts()
-        facts.missing.update({row["values"]: row["counts"] for row in counts.to_pylist()})
+    facts = Facts(missing=_counts(column, lacking), count=len(column))
+    if facts.missing:
         column = column.filter(pc.invert(lacking))
     if is_text or not dialect.typed:
         facts.classes.add("string")
@@ -138,6 +129,27 @@ def facts_of(column: pa.Array, dialect: Dialect, is_text: bool = False) -> Facts
     if len(column):
         facts.classes.add("string")
     return facts
+
+
+def facts_of_numbers(column: pa.Array, texts: pa.Array | None, dialect: Dialect) -> Facts:
+    """Return the facts of a column of numbers that Arrow has read, and that is these `texts`.
+
+    They are needed where cells are missing."""
+    facts = Facts(count=len(column))
+    if texts is not None:
+        facts.missing = _counts(texts, pc.is_in(texts, pa.array(dialect.missing)))
+    if column.null_count < len(column):
+        is_whole = pa.types.is_integer(column.type)
+        facts.add(_whole(column) if is_whole else Facts({"double"}))
+    return facts
+
+
+def _counts(column: pa.Array, lacking: pa.Array) -> Counter[str]:
+    """Return how often each text stands among the cells that are `lacking`."""
+    if not pc.any(lacking).as_py():
+        return Counter()
+    counts = column.filter(lacking).value_counts()
+    return Counter({row["values"]: row["counts"] for row in counts.to_pylist()})
 
 
 def _facts_of_class(column: pa.Array, name: str, dialect: Dialect) -> Facts:

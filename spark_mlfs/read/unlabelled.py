@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ..formats import Reader
 from ..frames.frame import Kind, LocalFrame
+from ..frames.stages import MadeColumn, with_columns
 from ..lazy import DataFrame, F
 from .content import FOLDER, NO_FOLDER, Files, locate, open_files
 from .encoded import REASON
@@ -25,10 +26,11 @@ def files_without_labels(spark: Any, path: Any, options: Mapping[str, Any]) -> D
 def _without_labels(table: Any) -> Any:
     """Return rows of files with a column of folders, none of them refused for lack of one."""
     if isinstance(table, LocalFrame):
-        columns = {REASON: (Kind("string"), _other_reasons)}
+        columns = {REASON: MadeColumn(Kind("string"), _other_reasons, [REASON])}
         if FOLDER not in table.columns:
-            columns[FOLDER] = (Kind("array<string>", Kind("string")), _no_folders)
-        return table.withColumns(columns)
+            tags = Kind("array<string>", Kind("string"))
+            columns[FOLDER] = MadeColumn(tags, _no_folders, [REASON])
+        return with_columns(table, columns)
     if FOLDER not in table.columns:
         table = table.withColumn(FOLDER, F.array().cast("array<string>"))
     return table.withColumn(REASON, F.when(F.col(REASON) != NO_FOLDER, F.col(REASON)))

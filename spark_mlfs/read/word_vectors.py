@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..frames.frame import Batches, Kind, LocalFrame, Part
-from ..frames.names import quoted
+from ..frames.stages import MadeColumn, with_columns
 from ..frames.vectors import Vectors, sparse_cell
-from ..lazy import Column, DataFrame, F, T, cached_property
+from ..lazy import Column, DataFrame, F, cached_property
 from .split_texts import SplitTexts
 from .term_index import TermIndex
 from .words import SLICE_BYTES, Splitting
@@ -177,78 +177,46 @@ def with_vectors(
     """Return a frame of either engine with what a reader makes of a column, a vector each.
 
     A null is an empty text. Those of this process may be `split` already."""
-    if isinstance(frame, LocalFrame):
-        cells = partial(
-            _with_vectors_here,
-            kinds=frame.kinds,
-            column=column,
-            output=output,
-            reader=reader,
-        )
-        kinds = {**frame.kinds, output: Kind("vector")}
-        parts = [Part(partial(cells, part=part)) for part in frame.parts]
-        if split is not None and split.parts:
-            rows = SplitReader(reader, split).rows
-            parts = [
-                Part(partial(cells, part=part, rows=partial(rows, place)))
-                for place, part in enumerate(frame.parts)
-            ]
-        result: Any = replace(frame, parts=parts, kinds=kinds)
-        return result
-    from pyspark.ml.linalg import VectorUDT
+    if not isinstance(frame, LocalFrame) or split is None or not split.parts:
 
-    names = frame.columns
+        def cells(batch: pa.RecordBatch) -> pa.Array:
+            return vectors_of(reader, batch[column])
 
-    def with_cells(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            named = pa.RecordBatch.from_arrays(batch.columns, names)
-            yield _with_cells(named, column, output, reader)
-
-    schema = T.StructType([*frame.schema.fields, T.StructField(output, VectorUDT())])
-    # a dot in a name is a field to `mapInArrow`
-    plain = [F.col(quoted(name)).alias(f"c{place}") for place, name in enumerate(names)]
-    return frame.select(*plain).mapInArrow(with_cells, schema)
+        return with_columns(frame, {output: MadeColumn(Kind("vector"), cells, [column])})
+    rows = SplitReader(reader, split).rows
+    of_part = partial(
+        _with_split_texts,
+        kinds=frame.kinds,
+        column=column,
+        output=output,
+    )
+    parts = [
+        Part(partial(of_part, part=part, rows=partial(rows, place)))
+        for place, part in enumerate(frame.parts)
+    ]
+    result: Any = replace(frame, parts=parts, kinds={**frame.kinds, output: Kind("vector")})
+    return result
 
 
-def _with_vectors_here(
+def _with_split_texts(
     columns: Sequence[str] | None,
     part: Callable[[], Batches],
     kinds: dict[str, Kind],
     column: str,
     output: str,
-    reader: TextReader,
-    rows: Callable[[int, int], sp.csr_matrix] | None = None,
+    rows: Callable[[int, int], sp.csr_matrix],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a part, texts read only where their vectors are asked for.
-
-    `rows` of texts that are split already are those of their places."""
+    """Yield some columns of a part, whose vectors are the `rows` of their places."""
     names = [*kinds, output] if columns is None else [*columns]
-    needed = {column if name == output else name for name in names}
-    if rows is not None and len(needed - {column}) and column not in names:
-        needed -= {column}
+    needed = {name for name in names if name != output} or {column}
     first = 0
     for batch in LocalFrame([part], kinds).select(*needed).batches():
         last = first + batch.num_rows
-        if output in names and rows is not None:
-            batch = _with_column(batch, output, _sparse_vectors(rows(first, last)))
-        elif output in names:
-            batch = _with_cells(batch, column, output, reader)
+        if output in names:
+            cells = [*batch.columns, _sparse_vectors(rows(first, last))]
+            batch = pa.RecordBatch.from_arrays(cells, [*batch.schema.names, output])
         yield batch.select(names)
         first = last
-
-
-def _with_cells(
-    batch: pa.RecordBatch,
-    column: str,
-    output: str,
-    reader: TextReader,
-) -> pa.RecordBatch:
-    return _with_column(batch, output, vectors_of(reader, batch[column]))
-
-
-def _with_column(batch: pa.RecordBatch, output: str, cells: pa.Array) -> pa.RecordBatch:
-    names = [*batch.schema.names, output]
-    return pa.RecordBatch.from_arrays([*batch.columns, cells], names)
 
 
 def vectors_of(reader: TextReader, texts: pa.Array) -> pa.Array:

@@ -19,7 +19,8 @@ from ..blocks.pack import collected
 from ..errors import DataError, option, worker_errors
 from ..evaluate.at_k import AT, SumsAtK, best_of, propensities, stored
 from ..evaluate.metrics import Sums, added
-from ..frames.frame import LocalFrame
+from ..frames.frame import Kind, LocalFrame
+from ..frames.stages import LastStage, mapped
 from ..lazy import F
 from ..read.canonical import entries_of
 from ..read.encoded import PATH, SHOWN, ExampleRow, RowNames, largest_rows
@@ -242,7 +243,7 @@ class Check:
                 encoding,
                 self._propensities(),
             )
-            states = rows.mapInArrow(measure, "state binary")
+            states = mapped(rows, LastStage(measure, rows.columns), {"state": Kind("binary")})
             if not self.curves or isinstance(states, LocalFrame):
                 return states
             # histograms of ten thousand labels take 9 MB: what many tasks have is added up before

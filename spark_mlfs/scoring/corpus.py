@@ -37,9 +37,10 @@ from ..engine.base import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular
 from ..frames.errors import reading
-from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
+from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark, kinds_of
 from ..frames.names import near, quoted
 from ..frames.paths import files_of
+from ..frames.stages import MadeColumn, with_columns
 from ..frames.unchanged import ReadFiles
 from ..lazy import Column, DataFrame, F, SparkSession, names_of
 from ..media.base import TIMED_ROWS, FirstRows
@@ -506,9 +507,10 @@ def _with_id(frame: Any) -> Any:
     """Return rows with the column ``id``; where they have none, it is the hash of a row."""
     if "id" in frame.columns:
         return frame
-    if isinstance(frame, LocalFrame):
-        hashes = partial(hash_of_rows, names=frame.columns, kinds=frame.kinds)
-        return frame.withColumns({"id": (Kind("bigint"), hashes)})
+    kinds = kinds_of(frame)
+    if isinstance(frame, LocalFrame) or csv_of(frame) is not None:
+        hashes = partial(hash_of_rows, names=frame.columns, kinds=kinds)
+        return with_columns(frame, {"id": MadeColumn(Kind("bigint"), hashes, frame.columns)})
     return frame.withColumn("id", F.xxhash64(*_hashable(frame)))
 
 

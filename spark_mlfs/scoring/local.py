@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,17 +60,15 @@ from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import are_vectors, pack
 from ..classify import CLASSIFIERS
 from ..engine.base import one_thread
-from ..errors import ONE_WORKER, DataError, WorkerBudgetError, must_fit
-from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, num_cores
+from ..errors import ONE_WORKER, WorkerBudgetError, must_fit
+from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, kinds_of, num_cores
 from ..frames.paths import machine_path
-from ..frames.schema import CATEGORIES, ID, LABELS, attribute_names
+from ..frames.schema import ID, LABELS, attribute_names
 from ..frames.scratch import Scratch
-from ..kernels.categories import Categories
+from ..frames.stages import LastStage, mapped, with_metadata_of
 from ..media.base import encoder_of_class
 from ..pipeline import Progress, compute
-from ..read.canonical import cells_here, numbers_of
 from ..read.encoded import PASSAGE, REASON, encoded
-from ..read.layout import known_categories
 from ..read.text_options import SAVED
 from ..read.texts import corpus_of
 from ..statistics.base import Budgets
@@ -86,8 +84,8 @@ from .base import (
     refuse_absent,
     word_counts,
 )
+from .gathered import LISTS, Gathered
 
-LISTS = pa.list_(pa.float64())
 EXPLAINING = {BEST: pa.list_(pa.string()), WHY: ARROW}  # columns that tell why
 
 
@@ -135,12 +133,12 @@ class LocalScorer(SavedPipeline):
 
     def tagged(
         self,
-        frame: LocalFrame,
+        frame: Any,
         keep: Sequence[str],
         named: bool = True,
         explain: int | None = None,
         **settings: Any,
-    ) -> LocalFrame:
+    ) -> Any:
         top_n = settings.get("top_n")
         threshold = settings.get("threshold")
         names = self.classifier.labelNames
@@ -158,7 +156,8 @@ class LocalScorer(SavedPipeline):
                 explaining_columns[WHY] = Kind(OF_ROW, Kind(OF_TAG))
         tags, scores = output_names(keep)
         score_columns = [scores, RAW] if settings.get("all_scores") else [scores]
-        kinds = {name: frame.kinds[name] for name in keep}
+        kinds_here = kinds_of(frame)
+        kinds = {name: kinds_here[name] for name in keep}
         kinds[tags] = texts
         kinds |= dict.fromkeys(score_columns, Kind("array<double>", Kind("double")))
         encodes = self.encoder is not None
@@ -198,16 +197,16 @@ class LocalScorer(SavedPipeline):
                 kept_columns = [batch[name] for name in keep]
                 yield pa.RecordBatch.from_arrays([*kept_columns, *columns], list(kinds))
 
-        metadata = {name: entry for name, entry in frame.metadata.items() if name in keep}
-        return replace(frame.mapInArrow(with_tags, kinds), metadata=metadata)
+        out = mapped(frame, LastStage(with_tags, self._inputs(frame, keep)), kinds)
+        return with_metadata_of(frame, out, keep)
 
     def predict_with_truth(
         self,
-        frame: LocalFrame,
+        frame: Any,
         labels: str,
         id: str | None,
         shown: str | None = None,
-    ) -> LocalFrame:
+    ) -> Any:
         vectors = partial(label_vectors, "z", "s")
         function = partial(predicted_columns, self.classifier.predictor(), vectors)
         keep = dict.fromkeys(name for name in (labels, id, shown) if name is not None)
@@ -222,43 +221,46 @@ class LocalScorer(SavedPipeline):
         )
         encodes = self.encoder is not None
         passage = shown if shown != id else None
-        column_names = ["truth", "z", "s"]
-        schema = "truth lists, z lists, s lists"
+        lists = Kind("array<double>", Kind("double"))
+        kinds = {"truth": kinds_of(frame)[labels], "z": lists, "s": lists}
         if shown:
-            column_names += ["called", "passage"]
-            schema += ", called string, passage string"
+            kinds |= dict.fromkeys(("called", "passage"), Kind("string"))
 
         def with_truth(batches: Batches) -> Batches:
             for batch, values in predicted(batches):
                 truth = _where_none(batch[REASON], batch[labels]) if encodes else batch[labels]
                 texts = [_texts(batch, id), _texts(batch, passage)] if shown else []
-                yield pa.RecordBatch.from_arrays([truth, *values, *texts], column_names)
+                yield pa.RecordBatch.from_arrays([truth, *values, *texts], [*kinds])
 
-        return frame.mapInArrow(with_truth, schema)
+        return mapped(frame, LastStage(with_truth, self._inputs(frame, [*keep])), kinds)
 
-    def _encoded(self, frame: LocalFrame, keep: Sequence[str]) -> LocalFrame:
-        """Return the columns that the pipeline reads and those to keep, files encoded."""
+    def _inputs(self, frame: Any, keep: Sequence[str]) -> list[str]:
+        """Return the columns of a frame that rows are scored by, and those to keep."""
+        if self.encoder is not None:
+            return list(frame.columns)
+        names = dict.fromkeys([*self.columns_read(), *keep])
+        return [name for name in names if name in frame.columns]
+
+    def _encoded(self, frame: Any, keep: Sequence[str]) -> Any:
+        """Return a frame, of files their features and the columns to keep."""
         if self.encoder is None:
-            return frame.select(*self.columns_read(), *keep)
+            return frame
         stage, encoder = self.encoder
         if stage.params["inputCol"] in keep:
             raise NeedsSpark("the content of files is kept by Spark")
         rows = frame.select(*self.columns_read(), REASON, *keep)
-        features: LocalFrame = encoded(
-            rows, encoder, stage.params["outputCol"], stage.params["inputCol"]
-        )
-        return features
+        return encoded(rows, encoder, stage.params["outputCol"], stage.params["inputCol"])
 
     def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], CellReader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
-        fitted = [stage for stage in self.stages if stage.fitted is not None]
+        fitted = [stage for stage in self.stages if hasattr(stage.fitted, "fill")]
         self._check_local(self.stages[: len(self.stages) - len(fitted)], fitted)
         before, renamed = self._makers()
         column = fitted[0].params["featuresCol"]
         if [stage.kind for stage in before] == ["ColumnGatherer"]:
-            categories = _gathered_categories(before[0], frame)
-            reading = self._reading(fitted, categories.names, column)
-            return partial(_gathered, categories=categories), FeatureCells(False, *reading)
+            gathered = Gathered.of(before[0].params, kinds_of(frame))
+            reading = self._reading(fitted, gathered.categories.names, column)
+            return gathered.of_table, FeatureCells(False, *reading)
         if before:
             counted = word_counts(before)
             if counted is None:
@@ -285,7 +287,7 @@ class LocalScorer(SavedPipeline):
         """Return the stages that make features of columns, and columns by their other names.
 
         Those that encode files or give columns other names are left out."""
-        before = [stage for stage in self.stages if stage.fitted is None]
+        before = [stage for stage in self.stages if not hasattr(stage.fitted, "fill")]
         before = before[1:] if self.encoder else before
         renamed: dict[str, str] = {}
         while before and before[0].kind == "SQLTransformer" and not is_user_sql(before[0]):
@@ -323,22 +325,6 @@ class LocalScorer(SavedPipeline):
         return tuple(selection.reading(slots, column, order))
 
 
-def _gathered_categories(gatherer: StageDescription, frame: Any) -> Categories:
-    """Return what becomes of a gatherer's columns; `DataError` for one that is no number."""
-    inputs = [name for name in gatherer.params["inputCols"] if name in frame.kinds]
-    facts = gatherer.params.get(CATEGORIES)
-    if facts:
-        categories = known_categories(facts, inputs, frame.kinds)
-    else:
-        categories = Categories("", False, columns=inputs)
-    for place, name in enumerate(inputs):
-        kind = frame.kinds[name]
-        is_known = kind.number or kind.text or kind.name == "void"
-        if not (is_known or place in categories.dates):
-            raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
-    return categories
-
-
 def _predicted(
     batches: Batches,
     column: Callable[[pa.RecordBatch], pa.Array],
@@ -370,19 +356,6 @@ def _texts(batch: pa.RecordBatch, name: str | None) -> pa.Array:
 def _where_none(reasons: pa.Array, cells: pa.Array) -> pa.Array:
     """Return the cells of rows that have no reason, null where there is one."""
     return pc.if_else(reasons.is_null(), cells, pa.nulls(len(cells), cells.type))
-
-
-def _gathered(batch: pa.RecordBatch, categories: Categories) -> pa.ListArray:
-    """Return columns of numbers, and of what others stand for, as one of lists; null is NaN."""
-    coded = categories.values.keys() | categories.dates
-    columns = []
-    for place, name in enumerate(categories.columns):
-        cells = batch.column(name)
-        if place not in coded:
-            cells = numbers_of(cells, name)
-        columns.append(cells)
-    x = cells_here(columns, categories)
-    return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(LISTS)
 
 
 def load_here(path: str, memory: int | None = None) -> LocalScorer:

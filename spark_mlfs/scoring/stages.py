@@ -5,14 +5,15 @@ It has the stages that make features of a table's columns, a selection and a cla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from numpy import ndarray
 from pyspark.errors import PySparkException
 from pyspark.ml import PipelineModel, Transformer
-from pyspark.ml.functions import array_to_vector, vector_to_array
+from pyspark.ml.functions import vector_to_array
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,26 +21,25 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from ..adapters.contributions import WHY
+from ..adapters.rows import CellReader, FeatureCells
 from ..adapters.saved import AGAIN, AbsentError
 from ..adapters.tags import BEST, RAW, PassageReader, explaining, label_vectors, output_names
 from ..errors import DataError, ParameterError, SparkMlfsError, camel, worker_errors
 from ..frames.errors import reading
-from ..frames.frame import kinds_of
+from ..frames.frame import NeedsSpark, kinds_of
 from ..frames.names import column_named, picked, quoted
 from ..frames.schema import FEATURES, ID, LABELS, categories_of, with_categories, with_names
 from ..frames.sessions import small_batches
-from ..kernels.categories import Categories
+from ..frames.stages import staged_rows
 from ..ml.encoders import ENCODING
 from ..ml.learners import CLASSIFYING, MultiLabelClassificationModel
 from ..ml.persistence import Storable, load_pipeline, metadata_at
-from ..ml.rows import FeatureSource
+from ..ml.rows import FeatureSource, map_rows
 from ..ml.selectors import MultiLabelSelectorModel
 from ..ml.texts import TextFeaturesModel
 from ..pipeline import Progress
 from ..read.ascii_words import WordCounts
-from ..read.columns import cells, number_of
 from ..read.encoded import CONTENT, PASSAGE, REASON, widest
-from ..read.layout import known_categories
 from ..read.texts import corpus_of
 from ..read.word_vectors import vector_cells
 from .base import (
@@ -48,10 +48,15 @@ from .base import (
     TEXT_STAGE,
     SavedPipeline,
     column_stages,
+    describe,
     is_user_sql,
     refuse_absent,
     word_counts,
 )
+from .gathered import Gathered, GatheredCells
+from .local import LocalScorer
+
+_GATHERED = "__spark_mlfs_gathered__"
 
 
 class ColumnMaker(Transformer, HasOutputCol, Storable):
@@ -65,10 +70,9 @@ class ColumnMaker(Transformer, HasOutputCol, Storable):
 class ColumnGatherer(ColumnMaker, HasInputCols):
     """Numeric columns as one vector that carries their names, whatever these hold.
 
-    A null becomes NaN, and so does an empty text, which is all that a column read from a CSV may
-    hold. Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a
-    null with a trace. Columns of texts and dates become what they were in training, by the facts
-    `categories` (`read.layout`)."""
+    A null becomes NaN, and so does an empty text. Spark ML's VectorAssembler takes a dot in a name
+    for a field of a struct, and stops at a null with a trace. Columns of texts and dates become
+    what they were in training, by the facts `categories` (`read.layout`)."""
 
     categories = Param(
         Params._dummy(),
@@ -82,17 +86,38 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
         self._setDefault(categories={})
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        gathered = self.gathered(dataset)
+        names = gathered.categories.names
+        source = self.source(gathered, dataset)
+        output = self.getOutputCol()
+        rows = map_rows(dataset, source, _as_features, {_GATHERED: "vector"})
+        rows = rows.withColumn(output, F.col(_GATHERED)).drop(_GATHERED)
+        return with_names(rows, output, names)
+
+    def gathered(self, dataset: DataFrame) -> Gathered:
+        """Return how the columns of a frame are gathered."""
+        return Gathered.of(describe(self).params, kinds_of(dataset))
+
+    def source(
+        self,
+        gathered: Gathered,
+        dataset: DataFrame,
+        read: CellReader | None = None,
+        id: Column | None = None,
+    ) -> FeatureSource:
+        """Return the gathered features of a frame, which `read` reads as lists, if it is given."""
         kinds = kinds_of(dataset)
-        # a stage behind names what it lacks
-        columns = [name for name in self.getInputCols() if name in kinds]
-        facts = self.getOrDefault("categories")
-        if facts:
-            categories = known_categories(facts, columns, kinds)
-        else:
-            categories = Categories("", False, columns=columns)
-        values = array_to_vector(cells(columns, kinds, categories, number_of))
-        gathered = dataset.withColumn(self.getOutputCol(), values)
-        return with_names(gathered, self.getOutputCol(), categories.names)
+        columns = []
+        for place, name in enumerate(gathered.categories.columns):
+            column = column_named(name)
+            if kinds[name].name == "timestamp":  # pandas, which may be between, has it without zone
+                column = F.unix_micros(column)
+            columns.append(column.alias(f"c{place}"))
+        return FeatureSource(F.struct(*columns), GatheredCells(gathered, read), id)
+
+
+def _as_features(x: ndarray) -> dict[str, ndarray]:
+    return {_GATHERED: x}
 
 
 class WordCounter(ColumnMaker, HasInputCol):
@@ -214,6 +239,11 @@ class Scorer(SavedPipeline):
         explain: int | None = None,
         **settings: Any,
     ) -> DataFrame:
+        by_batches = None if explain is not None else self._by_batches(frame)
+        if by_batches is not None:
+            with suppress(NeedsSpark):
+                tagged: DataFrame = by_batches.tagged(frame, keep, named, **settings)
+                return tagged
         id = F.col("_kept_0") if named else None
         frame, cells = self.features(self.read_of(frame, keep), id)
         classifier = self.classifier
@@ -249,6 +279,11 @@ class Scorer(SavedPipeline):
         id: str | None,
         shown: str | None = None,
     ) -> DataFrame:
+        by_batches = self._by_batches(frame)
+        if by_batches is not None:
+            with suppress(NeedsSpark):
+                measured: DataFrame = by_batches.predict_with_truth(frame, labels, id, shown)
+                return measured
         truth = column_named(labels)
         if kinds_of(frame)[labels].vector:
             truth = vector_to_array(truth)
@@ -277,6 +312,15 @@ class Scorer(SavedPipeline):
         texts = [f"_kept_{first + i}" for i in range(len(names))]
         return predicted.select(known_truth.alias("_kept_0"), *both, *texts)
 
+    def _by_batches(self, frame: DataFrame) -> LocalScorer | None:
+        """Return the pipeline as it scores batches, in the one pass that makes the rows.
+
+        None where stages of ours make no rows, or others than ours score them."""
+        *_, selector = self.stages[:-1] or [None]
+        if staged_rows(frame) is None or self.encoder or not self._joins_selection(selector):
+            return None
+        return LocalScorer(self.path, [*map(describe, self.stages)])
+
     def features(
         self, frame: DataFrame, id: Column | None = None
     ) -> tuple[DataFrame, FeatureSource | None]:
@@ -288,6 +332,15 @@ class Scorer(SavedPipeline):
         *before, selector = self.stages[:-1] or [None]
         if not self._joins_selection(selector):
             return _through(self.stages[:-1], frame), None
+        gatherer = before[-1] if before else None
+        column = selector.getFeaturesCol()
+        if isinstance(gatherer, ColumnGatherer) and gatherer.getOutputCol() == column:
+            rows = _through(before[:-1], frame)
+            gathered = gatherer.gathered(rows)
+            names = selector.selectedFeatureNames if selector.summary.get("named") else None
+            order = self.classifier.places_in(names or None, self.classifier.getFeaturesCol())
+            reading = selector.reading(gathered.categories.names, column, order)
+            return rows, gatherer.source(gathered, rows, FeatureCells(False, *reading), id)
         rows = _through(before, frame)
         places, _ = selector.places(rows)
         order = self.classifier.places(selector.transform(rows))

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from sklearn.feature_selection import chi2, f_classif
 from sklearn.metrics import mutual_info_score
@@ -15,7 +17,7 @@ from sklearn.metrics import mutual_info_score
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.append(str(REPOSITORY))
 
-from jobs.benchmarks import bare, laptop, peers, scale, table, texts  # noqa: E402
+from jobs.benchmarks import bare, csv_files, laptop, peers, scale, table, texts  # noqa: E402
 from jobs.benchmarks.corpora import CORPORA, parts_of  # noqa: E402
 
 SHARE = 0.0002
@@ -298,6 +300,15 @@ def test_texts_stand_beside_a_pass_that_splits_them(tmp_path, data_dir):
     assert [row["row"] for row in rows] == ["training", "scoring"]
     assert rows[0]["gives"].endswith("candidates") and rows[1]["gives"] == "400 rows"
     assert all(row["CPU s"] > 0 and row["bare CPU s"] > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_a_csv_stands_beside_the_passes_that_it_needs(tmp_path):
+    rows = list(csv_files.run(tmp_path, 0.001, ["local"]))
+    assert [row["row"] for row in rows] == ["local"] and rows[0]["reached"] in ("yes", "no")
+    assert all(rows[0][name] > 0 for name in ("CPU s", "splits CPU s", "read_csv CPU s"))
+    table_read = pyarrow.csv.read_csv(next(tmp_path.glob("*.csv")))
+    assert table_read.equals(pyarrow.parquet.read_table(next(tmp_path.glob("*.parquet"))))
 
 
 def test_a_row_that_is_not_there_is_refused_before_a_session_starts(capsys):

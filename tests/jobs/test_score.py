@@ -27,7 +27,9 @@ from spark_mlfs.adapters import saved as saved_things
 from spark_mlfs.cli.terminal import Stages
 from spark_mlfs.output import folder as folders
 from spark_mlfs.output import journal as journals
+from spark_mlfs.read.tables import open_table
 from spark_mlfs.scoring import corpus as scoring
+from spark_mlfs.scoring.stages import load_scorer
 
 LABELS = ["l0", "l1", "l2", "l3"]
 
@@ -343,7 +345,7 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
 
 
 @pytest.mark.slow
-def test_numeric_columns_from_csv(spark, run, tmp_path):
+def test_numeric_columns_from_csv(spark, run, tmp_path, capfd):
     columns = ", ".join(f"x{j} double" for j in range(6))
     table = [(i, *r[1], *(float(t in r[2]) for t in LABELS)) for i, r in enumerate(rows(200))]
     schema = "key bigint, " + columns + ", " + ", ".join(f"{t} double" for t in LABELS)
@@ -363,6 +365,11 @@ def test_numeric_columns_from_csv(spark, run, tmp_path):
     found, _ = scored(spark, tmp_path / "out")
     truth = {row[0]: [t for t, v in zip(LABELS, row[7:], strict=True) if v] for row in table}
     assert np.mean([set(found[key].tags) == set(tags) for key, tags in truth.items()]) > 0.4
+    # from the cells to the tags in one pass through Python
+    scorer = load_scorer(spark, str(tmp_path / "selection"))
+    scorer.tagged(open_table(spark, str(tmp_path / "train"), "csv"), ["key"]).explain()
+    plan = capfd.readouterr().out
+    assert plan.count("InArrow") == 1 and "EvalPython" not in plan, plan
 
 
 @pytest.mark.local(spark=True)

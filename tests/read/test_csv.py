@@ -290,6 +290,20 @@ def test_words_for_missing_values_are_counted(tmp_path):
         load(HERE, str(tmp_path / "none.csv"), "csv", features=["a"], **how)
 
 
+def test_later_blocks_of_numbers_are_looked_at_as_the_first_one_is(tmp_path, monkeypatch):
+    """What pyarrow alone takes for a number is text; words for missing values are counted."""
+    monkeypatch.setattr(paths, "BLOCK_BYTES", 1000)
+    rows = [f"{i},{i}.5,{i},{i}.5,t" for i in range(1000)]
+    rows[900:] = ["0x1F,1,NA,nan(1),t", *["1,-NAN,,NA,t"] * 99]
+    (tmp_path / "late.csv").write_text("\n".join(["a,b,c,d,t", *rows]) + "\n")
+    kinds, cells = opened(HERE, tmp_path / "late.csv")
+    assert [*kinds.values()] == ["string", "string", "int", "string", "string"]
+    assert cells[900] == ["0x1F", "1", None, "nan(1)", "t"] and cells[0][2] == 0
+    how = {"labels": "t", "missing": "zero", "label_delimiter": ";"}
+    with pytest.warns(DataNotice, match=r"1 cell of 1 column hold a word for a .*\(NA\): c 1$"):
+        load(HERE, str(tmp_path / "late.csv"), "csv", features=["c"], **how)
+
+
 def test_packed_files(tmp_path):
     text = b'a,b\n1,"x\ny"\n'
     (tmp_path / "1.csv.gz").write_bytes(gzip.compress(text))
