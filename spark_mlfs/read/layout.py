@@ -326,10 +326,10 @@ _OF_SHELLS = {"\\t": "\t", "\\n": "\n"}  # which write no tab and no line end
 
 
 def _tags(column: str, p: Mapping[str, Any]) -> Tags:
-    delimiter = p.get("label_delimiter")
+    delimiter: str | None = p.get("label_delimiter")
     return Tags(
         column,
-        _OF_SHELLS.get(delimiter, delimiter),
+        delimiter and _OF_SHELLS.get(delimiter, delimiter),
         p.get("label_key"),
         p.get("empty_tags", "none"),
     )

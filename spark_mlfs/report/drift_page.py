@@ -99,7 +99,6 @@ def drift(  # noqa: PLR0913
     refuse_mean(options["missing"])
     memory = memory_of(memory_bytes)
     budgets = Budgets(driver=memory, worker=memory, worker_setting="memory_bytes")
-    reader = {"delimiter": options["label_delimiter"], "missing": options["missing"]}
     inputs: list[Any] = [before, *after]
     windows = []
     with ExitStack() as released:
@@ -109,7 +108,14 @@ def drift(  # noqa: PLR0913
             if isinstance(window, States):
                 rows = window.dataset()
             elif isinstance(window, tuple | list) and len(window) in (2, 3):
-                rows, *_ = pack_arrays(*window, **reader, scratch=Scratch(memory))
+                rows, *_ = pack_arrays(
+                    window[0],
+                    window[1],
+                    window[2] if len(window) == 3 else None,
+                    delimiter=options["label_delimiter"],
+                    missing=options["missing"],
+                    scratch=Scratch(memory),
+                )
                 released.enter_context(rows)
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
                 rows = released.enter_context(pack(window, features, labels, weight=weight))
