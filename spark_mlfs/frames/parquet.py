@@ -76,11 +76,13 @@ def kind_of_arrow(kind: pa.DataType) -> Kind:
     return Kind(_NAMES[kind]) if kind in _NAMES else UNKNOWN
 
 
-# unsigned integers, which Spark has not
+# unsigned integers and numbers of 16 bits, which Spark has not
 _WIDER = {
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),
     pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
 }
 
 

@@ -245,7 +245,7 @@ def _exact(source: pa.RecordBatch, names: Sequence[str]) -> None:
         high = extent["max"].as_py() or 0
         if -(1 << 53) <= low and high <= 1 << 53:
             continue
-        values = flat.drop_null().to_numpy()
+        values = flat.drop_null().to_numpy(zero_copy_only=False)
         large = (values < -(1 << 53)) | (values > 1 << 53)
         if (large & (values % 1024 != 0)).any():
             raise DataError(f"column {name!r} holds {LARGE_WHOLE}")

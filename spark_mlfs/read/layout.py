@@ -40,6 +40,8 @@ from .label_cells import Tags, Truth, truth_of
 from .missing import MISSING_TAKES
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+LONGEST_KIND = 60  # letters of a type in a message
+UNSIGNED = "decimal(20,0)"  # as which whole numbers of 64 bits without a sign are read
 DAY = 86_400e6  # microseconds
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-", ".", "--")
 
@@ -257,11 +259,13 @@ def _features(
             (values,) = _values(source, [name])
             _check_dress(name, sorted(value for value in values if value is not None))
             remedy = f"to count its words {as_text(name)}"
+        if re.match(r"struct<\d", kind.name):
+            remedy = "one object holds all rows: give pandas' to_json orient='records'"
         raise DataError(
-            f"{option('features')}: column {name!r} is {kind.name}"
+            f"{option('features')}: column {name!r} is {_brief(kind)}"
             f"{not_a_number(source, name, kind)}; {remedy}"
         )
-    large_integers = [name for name in columns if kinds[name].name == "bigint"]
+    large_integers = [name for name in columns if kinds[name].name in ("bigint", UNSIGNED)]
     return ColumnOfCells(
         columns,
         "array",
@@ -269,6 +273,11 @@ def _features(
         several=True,
         large_integers=large_integers,
     )
+
+
+def _brief(kind: Kind) -> str:
+    """Return the first letters of a type's name, which may have thousands of fields."""
+    return kind.name if len(kind.name) <= LONGEST_KIND else kind.name[: LONGEST_KIND - 1] + "…"
 
 
 def cells_of_labels(
@@ -307,8 +316,10 @@ def cells_of_labels(
             )
             if kind.text:
                 remedy += f"; {option('positive')} says which words are 1"
+            if re.match(r"struct<\d", kind.name):
+                remedy = "one object holds all rows: give pandas' to_json orient='records'"
             raise DataError(
-                f"{option('labels')}: column {name!r} is {kind.name}"
+                f"{option('labels')}: column {name!r} is {_brief(kind)}"
                 f"{not_a_number(source, name, kind)}; {remedy}"
             )
     return ColumnOfCells(

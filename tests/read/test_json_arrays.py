@@ -168,3 +168,16 @@ def test_spark_reads_the_same(spark, tmp_path):
         assert main([*given, "--output", scored, "--engine", engine]) == 0
     rankings = [(tmp_path / f"run-{e}" / "ranking.csv").read_bytes() for e in ("local", "spark")]
     assert rankings[0] == rankings[1]
+
+
+def test_what_pandas_writes_by_columns_is_refused_in_a_short_line(tmp_path):
+    frame = pd.DataFrame({"x": range(300), "tags": [["a"], ["b"], []] * 100})
+    frame.to_json(tmp_path / "t.json")
+    with pytest.raises(
+        DataError, match="; one object holds all rows: give pandas' to_json"
+    ) as error:
+        load(HERE, str(tmp_path / "t.json"), "json", features=["x"], labels="tags")
+    assert len(str(error.value)) < 200
+    frame.to_json(tmp_path / "t.json", orient="records")
+    rows = load(HERE, str(tmp_path / "t.json"), "json", features=["x"], labels="tags")
+    assert rows.count() == 300

@@ -310,14 +310,29 @@ def test_what_is_refused_is_refused_alike(spark, columns, options):
     assert isinstance(assert_same(spark, columns, "parquet", **options), (str, tuple))
 
 
-def test_a_type_that_only_spark_reads_is_left_to_it(spark, tmp_path):
+def test_a_type_that_only_spark_reads_is_left_to_it(tmp_path):
     path = str(tmp_path / "rows.parquet")
-    values = pa.array([1, 2**63 + 1024, 3], pa.uint64())
+    values = pa.array([[("k", 1)]] * 3, pa.map_(pa.string(), pa.int64()))
     pq.write_table(pa.table({"x": [1.0, 2.0, 4.0], "n": values, "y": [0, 1, 1]}), path)
     assert len(rows_here(load(HERE, path, "parquet", features="x", labels="y"))) == 3
     with pytest.raises(NeedsSpark, match="column 'n' is of a type that this process does not read"):
         load(HERE, path, "parquet", features=["x", "n"], labels="y")
-    assert len(rows_there(load(spark, path, "parquet", features=["x", "n"], labels="y"))) == 3
+
+
+@pytest.mark.slow
+def test_whole_numbers_without_a_sign_are_the_same_rows(spark, tmp_path):
+    """Of 64 bits, which Spark has as decimals."""
+    values = pa.array([1, 2**63 + 1024, 3], pa.uint64())
+    labels = pa.array([0, 1, 1], pa.uint64())
+    pq.write_table(pa.table({"n": values, "y": labels}), tmp_path / "rows.parquet")
+    rows = assert_same(spark, str(tmp_path / "rows.parquet"), "parquet", features=["n"], labels="y")
+    assert len(rows[0]) == 3
+    pq.write_table(
+        pa.table({"n": pa.array([1, 2**63 + 1, 3], pa.uint64()), "y": labels}),
+        tmp_path / "large.parquet",
+    )
+    with pytest.raises(DataError, match=r"column .n. holds whole numbers above 2.53"):
+        load(HERE, str(tmp_path / "large.parquet"), "parquet", features=["n"], labels="y").collect()
 
 
 @pytest.mark.slow
