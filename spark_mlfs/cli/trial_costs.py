@@ -20,10 +20,12 @@ from ..evaluate.data import open_data
 from ..evaluate.plan import FILES, Comparison, DataSet
 from ..evaluate.protocol import Protocol
 from ..evaluate.rowset import RowSet
+from ..evaluate.term_weights import TermWeights
 from ..evaluate.trials import Candidate, ClassifierSpec, Design, evaluated
 from ..frames.frame import LocalSession, NeedsSpark, num_cores
 from ..markup import size
 from ..pipeline import Request, Solve
+from ..read.vocabulary import Choice
 from ..statistics.base import Budgets
 from .dry_run import disk_line, fitted, quantities, read_quantities
 from .reckoning import SAMPLE, scaled
@@ -104,10 +106,13 @@ def _of_data(
     frame, split = open_data(session, data, plan.protocol.seed)
     with worker_errors():
         rows = frame.count()
-    design = plan.design()
     with packed(frame.limit(SAMPLE), session, None) as sample:
         profile = scaled(sample.profile, rows)
         labels, names = sample.label_names, sample.feature_names
+    texts = TermWeights.of(data, names)
+    if texts is not None:  # of few rows hardly a term is in as many as it takes
+        texts = replace(texts, choice=Choice(min_df=1))
+    design = replace(plan.design(), texts=texts)
     taking_part = [c.for_names(labels, names).behind(data.screen) for c in candidates]
     folds = plan.protocol.folds
     splits = 1 if folds == FILES else Protocol.of(folds).count
@@ -115,7 +120,8 @@ def _of_data(
     training = scaled(sample.profile, max(1, round(share * rows)))
     cost = DataCost(read=_of_reading(data.format or "", profile))
     with packed(frame.limit(FITTED), session, None) as few:
-        fits = [_Fits.of(RowSet(few, Budgets()), spec, design, rows) for spec in design.classifiers]
+        trial_rows = design.rows(few, Budgets())
+        fits = [_Fits.of(trial_rows, spec, design, rows) for spec in design.classifiers]
     for candidate in taking_part:
         if candidate.extractor is not None:
             not_counted.add(candidate.title)
@@ -140,13 +146,13 @@ def _add(
 ) -> None:
     """Add what the trials of a candidate take."""
     choosing = design.choosing
-    d = training.d
+    features = np.arange(training.d)
     selects = bool(candidate.requests) or candidate.order is not None
-    sizes = [*candidate.counts(design.sizes if selects else ["100%"], d).values()]
+    sizes = [*candidate.counts(design.sizes if selects else ["100%"], features).values()]
     times = 1.0  # rankings of all training rows that a cell of the grid stands for
     if choosing is not None and (len(candidate.requests) > 1 or choosing.size):
         inner_sizes = tuple(map(str, choosing.sizes)) or design.sizes
-        inner = [*candidate.counts(inner_sizes, d).values()]
+        inner = [*candidate.counts(inner_sizes, features).values()]
         cells = len(candidate.requests) * choosing.folds
         cost.classifiers += splits * cells * sum(map(fits[0].seconds, inner))
         times = choosing.folds - 1 + 1 / max(1, len(candidate.requests))

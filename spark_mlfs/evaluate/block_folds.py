@@ -52,7 +52,8 @@ def blocks_of(batches: Batches) -> Iterator[Block]:
     return map(Block.decode, encoded_cells(batches))
 
 
-def _encoded(state: State) -> pa.RecordBatch:
+def encoded(state: State) -> pa.RecordBatch:
+    """Return a state as a row that a task sends to the driver."""
     return pa.RecordBatch.from_pydict({"state": binary_array(encode(state))})
 
 
@@ -85,7 +86,7 @@ def labels_of_blocks(frame: Any, read: Read, q: int | None = None) -> tuple[ndar
 
 def _label_lists(read: Read, batches: Batches) -> Batches:
     for block in read(batches):
-        yield _encoded(
+        yield encoded(
             {
                 "ids": block.ids,
                 "indptr": block.label_indptr,
@@ -130,7 +131,7 @@ def _counted_groups(block: Block, q: int) -> State:
 
 def _groups_of_part(q: int, batches: Batches) -> Batches:
     for block in blocks_of(batches):
-        yield _encoded(_counted_groups(block, q))
+        yield encoded(_counted_groups(block, q))
 
 
 # ---- the folds of each labelset ----
@@ -183,7 +184,7 @@ def _fold_ends_of_part(
         ids.append(batch.column(1).to_numpy())
     if sum(map(len, ids)):
         hashes = np.concatenate(labelsets).view(np.uint64)
-        yield _encoded(fold_ends(hashes, np.concatenate(ids), shares, draws))
+        yield encoded(fold_ends(hashes, np.concatenate(ids), shares, draws))
 
 
 def fold_ends(

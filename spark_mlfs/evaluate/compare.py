@@ -37,8 +37,9 @@ from .data import open_data
 from .derived import noisy
 from .metrics import label_statistics
 from .outcome import Outcome, outcome_of
-from .plan import FILES, Comparison
+from .plan import FILES, Comparison, DataSet
 from .protocol import Protocol
+from .term_weights import TermWeights
 from .trials import Candidate, Design, Trial, run_trials
 
 MOST_NAMES = 3  # that a notice gives, of labels that no training row has
@@ -92,7 +93,6 @@ def run(
     It runs on Spark or in this process, which keeps the blocks of a data set until its trials are
     done. Raises `NeedsSpark` for what this process does not read or hold."""
     candidates = plan.candidates() if candidates is None else candidates
-    design = plan.design()
     trials_per_data_set = _num_splits(plan) * len(candidates)
     journal.total = len(plan.data) * trials_per_data_set
     described = {entry["name"]: entry["fingerprint"] for entry in journal.get("_data")}
@@ -100,7 +100,9 @@ def run(
     frames = {}
     for position in unfinished:
         with _naming(plan, position):
-            frames[position] = open_data(session, plan.data[position], plan.protocol.seed)
+            data = plan.data[position]
+            noise = plan.protocol.noise > 0  # which is added to weights, not to counts
+            frames[position] = open_data(session, data, plan.protocol.seed, weighed=noise)
     budgets = Budgets(small_bytes, plan.run.driver_bytes, plan.run.worker_bytes)
     if isinstance(session, LocalSession):
         budgets = replace(budgets, worker=session.memory, worker_setting="memory_bytes")
@@ -131,6 +133,7 @@ def run(
             _, split = frames[position]
             splits = _protocol(plan).splits(rows) if split is None else [split]
             methods = [candidate.behind(data.screen) for candidate in taking_part[position]]
+            design = replace(plan.design(), texts=_weights(plan, data, rows))
             all_trials = _trials(splits, methods, design)
             trials = {number: all_trials[number % trials_per_data_set] for number in numbers}
             record = partial(
@@ -169,6 +172,11 @@ def _trials(
 ) -> list[Trial]:
     """Return the trials of a data set, split by split."""
     return [Trial(candidate, split, design) for split in splits for candidate in candidates]
+
+
+def _weights(plan: Comparison, data: DataSet, rows: Dataset) -> TermWeights | None:
+    """Return what makes features of the counts of a data set's terms; None where they are made."""
+    return None if plan.protocol.noise else TermWeights.of(data, rows.feature_names)
 
 
 def _taking_part(candidates: Sequence[Candidate], rows: Dataset) -> list[Candidate]:

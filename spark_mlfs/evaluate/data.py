@@ -24,10 +24,19 @@ from ..lazy import F
 from ..read.texts import corpus_of
 from .division import columns_with_metadata
 from .plan import DataSet
+from .term_weights import all_terms
 
 
-def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | None]:
-    """Return the frame of a data set, cut to its number of rows, and the split it came with."""
+def open_data(
+    session: Any,
+    data: DataSet,
+    seed: int = 0,
+    weighed: bool = False,
+) -> tuple[Any, Split | None]:
+    """Return the frame of a data set, cut to its number of rows, and the split it came with.
+
+    Features of texts are counts, which `term_weights` weighs by the training rows, or are `weighed`
+    by all rows."""
     if data.options.get("weight") is not None:
         raise ParameterError(
             "evaluate and compare take no row weights; leave the option weight out, or rank with "
@@ -39,23 +48,26 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
             "zero or drop"
         )
     path: Any = data.path  # None where the rows are generated
-    train = read.load(session, path, data.format or "", **data.options)
+    options = data.options if weighed else all_terms(data)
+    train = read.load(session, path, data.format or "", **options)
     corpus = corpus_of(train)
     if corpus is not None:
-        train = corpus.ranked(False)
+        train = corpus.ranked(False) if weighed else corpus.counted()
     if data.test_path is None:
         if data.rows is not None:
             train = sampled(train, data.rows, seed, ID)
         return train, None
     # test rows may lack a category: columns go by those of the training rows
     categories = categories_of(train, FEATURES)
-    options = {**data.options, CATEGORIES: categories} if categories else data.options
+    if categories:
+        options = {**options, CATEGORIES: categories}
     if corpus is not None:
         options = {**options, "vocabulary": attribute_names(train, FEATURES)}
     test = read.load(session, data.test_path, data.format or "", **options)
     test_corpus = corpus_of(test)
     if corpus is not None and test_corpus is not None:
-        test = replace(test_corpus, known=corpus.known).ranked(False)
+        test_corpus = replace(test_corpus, known=corpus.known)
+        test = test_corpus.ranked(False) if weighed else test_corpus.counted()
     if data.rows is not None:
         train = sampled(train, data.rows, seed, ID)
         test = sampled(test, data.rows, seed, ID)

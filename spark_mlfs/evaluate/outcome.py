@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import DataError
+from ..formats import counts_words
 from ..output.journal import Journal
 from .metrics import TITLES
 from .plan import FILES, Comparison
@@ -31,6 +32,9 @@ def leakage_line(plan: Comparison, data: pd.DataFrame) -> str:
     selected = "features selected within folds"
     if plan.protocol.folds == FILES:
         selected = "features selected on the training files"
+    if any(counts_words(entry.format) for entry in plan.data):
+        rows = "all rows" if plan.protocol.noise else "training rows"
+        selected += f", terms weighed by {rows}"
     counts = dict(zip(data["name"], data["groups"], strict=True)) if "groups" in data else {}
     groups = []
     for entry in plan.data:

@@ -22,12 +22,14 @@ from ..pipeline import Request
 from ..statistics.base import Budgets
 from ..statistics.gram import Gram
 from .derived import held_out, mapped, training
+from .term_weights import FittedTerms, TextRows
 
 
 class RowSet(Releasable):
     """Profiled rows in this process or on the cluster, which can be split.
 
-    `pool` has Gram matrices by group of rows; `tested` are the groups that these rows lack."""
+    `pool` has Gram matrices by group of rows; `tested` are the groups that these rows lack; `texts`
+    weigh the terms that are their features anew in each split, `terms` are those there are."""
 
     def __init__(
         self,
@@ -35,11 +37,15 @@ class RowSet(Releasable):
         budgets: Budgets,
         pool: GramPool | None = None,
         tested: frozenset[Any] = frozenset(),
+        texts: TextRows | None = None,
+        terms: np.ndarray | None = None,
     ):
         self.packed = packed
         self.budgets = budgets
         self.pool = pool
         self.tested = tested
+        self.texts = texts
+        self.terms = terms
         self._engines: list[Any] = []
         self._all_features: Engine | None = None
 
@@ -50,6 +56,11 @@ class RowSet(Releasable):
     @property
     def on_disk(self) -> bool:
         return isinstance(self.packed, InMemoryDataset) and self.packed.on_disk
+
+    @property
+    def features(self) -> np.ndarray:
+        """Return the places of the features there are: of texts terms of the training rows."""
+        return np.arange(self.profile.d) if self.terms is None else self.terms
 
     def engine(self, features: np.ndarray | None = None) -> Engine:
         """Return an engine over some features, or over all varying ones (always the same one)."""
@@ -76,6 +87,15 @@ class RowSet(Releasable):
     @contextmanager
     def split(self, split: Split) -> Iterator[tuple[RowSet, RowSet]]:
         """Yield training and test rows, and release them at the end."""
+        if self.texts is not None:
+            texts = self.texts.within(split)
+            fitted = texts.fitted()
+            with (
+                self._of_texts(texts, fitted, False) as train,
+                self._of_texts(texts, fitted, True) as test,
+            ):
+                yield train, test
+            return
         groups = split.groups
         pool = self.pool if groups is not None else None
         tested = self.tested | frozenset(groups or ())
@@ -84,6 +104,10 @@ class RowSet(Releasable):
             RowSet(held_out(self.packed, split), self.budgets) as test,
         ):
             yield train, test
+
+    def _of_texts(self, texts: TextRows, fitted: FittedTerms, tested: bool) -> RowSet:
+        side = texts.side(fitted, tested)
+        return RowSet(side, self.budgets, texts=texts, terms=fitted.terms)
 
     def changed(self, function: Callable[[Block], Block], trained: bool) -> RowSet:
         """Return the same rows, which are `trained` on or tested, with other features."""

@@ -46,6 +46,7 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic, accumulate
 from .metrics import KINDS, LARGER_IS_BETTER, METRICS, Sums
 from .protocol import Protocol
 from .rowset import GramPool, RowSet
+from .term_weights import TermWeights, TextRows
 
 Result = dict[str, Any]  # of a trial, plain values: see `Trial`
 Report = Callable[[Any, Result], None]  # what takes the result of a trial, by its key
@@ -102,9 +103,9 @@ class Candidate:
         )
         return replace(self, requests=resolved, columns=columns)
 
-    def counts(self, sizes: Sequence[str], width: int) -> dict[str, int]:
-        """Count the features of each size, of `width`; a column of categories counts as one."""
-        number = self.number(np.arange(width))
+    def counts(self, sizes: Sequence[str], features: ndarray) -> dict[str, int]:
+        """Count of these features those of each size; a column of categories counts as one."""
+        number = self.number(features)
         return {text: size_of(text, number) for text in sizes}
 
     def number(self, features: ndarray) -> int:
@@ -165,6 +166,17 @@ class Design:
     kinds: tuple[str, ...] = ("standard",)
     choosing: Choose | None = None
     seed: int = 0
+    texts: TermWeights | None = None  # of counts of terms, what they weigh in training sets
+
+    def rows(
+        self,
+        packed: Dataset,
+        budgets: Budgets,
+        pool: GramPool | None = None,
+    ) -> RowSet:
+        """Return the rows of a data set as trials take them."""
+        texts = None if self.texts is None else TextRows(packed, self.texts)
+        return RowSet(packed, budgets, pool, texts=texts)
 
 
 def size_of(text: str, width: int) -> int:
@@ -302,7 +314,7 @@ class Trial:
     design: Design
 
     def __call__(self, engine: LocalEngine) -> tuple[Result, Cost]:
-        return self.on(RowSet(engine.as_dataset(), engine.budgets)), engine.cost
+        return self.on(self.design.rows(engine.as_dataset(), engine.budgets)), engine.cost
 
     def on(self, rows: RowSet) -> Result:
         """Return the result on any rows; over a cluster job by job from here."""
@@ -388,7 +400,7 @@ def run_selection(
 ) -> Result:
     """Return the result of a selection: of each classifier a cell a size."""
     width = train.profile.d
-    sizes = candidate.counts(design.sizes, width)
+    sizes = candidate.counts(design.sizes, train.features)
     started = time.perf_counter()
     choice, size = 0, None
     choices: list[dict[str, Any]] = []
@@ -403,10 +415,10 @@ def run_selection(
         order, scores = ranked(train.engine, train.profile.varying, request)
         converged = scores.converged
     else:
-        order = np.arange(width)
-        sizes = candidate.counts(["100%"], width)
+        order = train.features
+        sizes = candidate.counts(["100%"], order)
     selected = time.perf_counter()
-    number = candidate.number(np.arange(width))
+    number = candidate.number(train.features)
     with_labels = sizes[size] if size else _largest_selection(sizes, number)
     cells = []
     for spec in design.classifiers:
@@ -478,7 +490,7 @@ def choose(
     choosing = design.choosing
     assert choosing is not None
     sizes = tuple(map(str, choosing.sizes)) or design.sizes
-    counts = [*candidate.counts(sizes, train.profile.d).values()]
+    counts = [*candidate.counts(sizes, train.features).values()]
     protocol = Protocol(1, (1 / choosing.folds,) * choosing.folds, seed=design.seed + INNER_SEED)
     values = np.zeros((choosing.folds, len(candidate.requests), len(sizes)))
     for fold, split in enumerate(protocol.splits()):
@@ -565,11 +577,12 @@ def run_trials(
     if not remaining:
         return
     pool = None
-    if next(iter(remaining.values())).split.groups is not None:  # the splits are of one kind
+    first = next(iter(remaining.values()))  # the splits are of one kind
+    if first.split.groups is not None and first.design.texts is None:
         requests = [r for trial in remaining.values() for r in trial.candidate.requests]
         pool = GramPool.over(packed, requests, budgets)
     for key, trial in remaining.items():
-        report(key, _result(partial(trial.on, RowSet(packed, budgets, pool))))
+        report(key, _result(partial(trial.on, trial.design.rows(packed, budgets, pool))))
 
 
 def _run_here(

@@ -24,7 +24,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ from ..frames.sessions import jvm_within_reach
 from ..lazy import SparkSession
 from ..params import from_json
 from . import manifest
+from .csv_columns import lines_of
 from .lock import locked
 
 MANIFEST = "manifest.json"
@@ -361,23 +362,31 @@ def csv_parts(frame: pd.DataFrame) -> Iterator[str]:
     quoting: Any = csv.QUOTE_MINIMAL
     if any(_hold(_RETURN, column) for column in [pd.Series(names, dtype=object), *cells]):
         quoting = csv.QUOTE_NONNUMERIC  # it ends a line for most readers, and is not quoted else
-    for first in range(0, max(1, len(frame)), ROWS_AT_ONCE):
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n", quoting=quoting)
-        if not first:
-            writer.writerow(map(_escaped, names))
-        rows = slice(first, first + ROWS_AT_ONCE)
-        writer.writerows(zip(*(_written(column.iloc[rows]) for column in columns), strict=True))
-        yield text.getvalue()
+    yield _lines([[*map(_escaped, names)]], quoting)
+    for first in range(0, len(frame), ROWS_AT_ONCE):
+        rows = [_safe(column.iloc[first : first + ROWS_AT_ONCE]) for column in columns]
+        at_once = lines_of(rows) if quoting == csv.QUOTE_MINIMAL else None
+        yield at_once or _lines(zip(*map(_written, rows), strict=True), quoting)
+
+
+def _lines(rows: Iterable[Sequence[Any]], quoting: Any) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n", quoting=quoting).writerows(rows)
+    return text.getvalue()
+
+
+def _safe(column: pd.Series) -> pd.Series:
+    """Return cells of which none is a formula to a spreadsheet, times as texts."""
+    if column.dtype.kind in "mM":  # as pandas writes times
+        column = column.astype(str).where(column.notna())
+    if is_numeric_dtype(column.dtype) or not _hold(_FORMULA, column):
+        return column
+    return pd.Series([*map(_escaped, column.tolist())], dtype=object)
 
 
 def _written(column: pd.Series) -> list[Any]:
-    """Return cells as a writer of CSV takes them: nothing for a missing one, texts escaped."""
-    if column.dtype.kind in "mM":  # as pandas writes times
-        column = column.astype(str).where(column.notna())
+    """Return cells as a writer of CSV takes them: nothing for a missing one."""
     cells: list[Any] = column.tolist()
-    if not is_numeric_dtype(column.dtype) and _hold(_FORMULA, column):
-        cells = [*map(_escaped, cells)]
     if column.hasnans:
         absent = column.isna().tolist()
         cells = ["" if lacks else cell for cell, lacks in zip(cells, absent, strict=True)]

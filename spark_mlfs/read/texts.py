@@ -244,7 +244,7 @@ class Corpus:
         assert self.known is not None
         weighting = Weighting("binary", norm=None)
         if not counting:
-            weighting = self._weighting()
+            weighting = chosen_weighting(self.p)
         return self.frame(replace(self.known, weighting=weighting))
 
     def summable(self) -> tuple[DataFrame, list[str]]:
@@ -265,23 +265,29 @@ class Corpus:
         reading = [f"{n}={v}" for n, v in facts.items() if v and v != usual.get(n)]
         return self.frame(replace(self.known, weighting=in_row)), reading
 
-    def _weighting(self) -> Weighting:
-        """Return how terms are weighed where a run chooses: unless told otherwise by tf-idf."""
-        weight = self.p["term_weight"]
-        sublinear = self.p["sublinear"]
-        if sublinear is None:
-            sublinear = weight is None
-        return weighting_of({**self.p, "sublinear": sublinear}, weight or "tfidf")
+    def counted(self) -> DataFrame:
+        """Return the frame of how often each term occurs in each row."""
+        assert self.known is not None
+        return self.frame(replace(self.known, weighting=Weighting("count", norm=None)))
 
     def kept(self, terms: Sequence[str]) -> tuple[DataFrame, TermVectors]:
         """Return the frame that a classifier of some terms takes, and what makes its features."""
         assert self.known is not None
-        weighting = self._weighting()
+        weighting = chosen_weighting(self.p)
         if self.p["renormalise"]:
             vectors = self.known.kept(terms, weighting)
         else:
             vectors = replace(self.known, weighting=weighting)
         return self.frame(vectors), vectors
+
+
+def chosen_weighting(p: Mapping[str, Any]) -> Weighting:
+    """Return how terms are weighed where a run chooses: unless told otherwise by tf-idf."""
+    weight = p["term_weight"]
+    sublinear = p["sublinear"]
+    if sublinear is None:
+        sublinear = weight is None
+    return weighting_of({**p, "sublinear": sublinear}, weight or "tfidf")
 
 
 def check_summable(p: Mapping[str, Any]) -> None:

@@ -93,7 +93,7 @@ def vocabulary_of(
     facts = table.filter(pc.field("term").is_null())
     documents = pc.sum(facts["texts"]).as_py() or 0
     unparted = pc.sum(facts["total"]).as_py() or 0
-    least, most = _bounds_of(choice, documents)
+    least, most = bounds_of(choice, documents)
     within = (pc.field("texts") >= least) & (pc.field("texts") <= most)
     words = pc.sum(table.filter(pc.field("term") == ALL_WORDS)["total"]).as_py() or 0
     terms = table.filter(within & (pc.field("term") != ALL_WORDS))
@@ -105,7 +105,8 @@ def vocabulary_of(
     return Vocabulary(chosen["term"].to_pylist(), frequencies, documents, unparted / max(1, words))
 
 
-def _bounds_of(choice: Choice, documents: int) -> tuple[float, float]:
+def bounds_of(choice: Choice, documents: int) -> tuple[float, float]:
+    """Return in how many of the texts a term must occur, and may."""
     least = choice.min_df if choice.min_df >= 1 else choice.min_df * documents
     most = choice.max_df if choice.max_df > 1 else choice.max_df * documents
     return least, most
@@ -151,7 +152,7 @@ def _here(
 ) -> pa.Table:
     """Return the sums of the terms that may be chosen, and the facts of the corpus."""
     tally, documents = _tally_here(texts, splitting, memory, split)
-    least, _ = _bounds_of(choice, documents)
+    least, _ = bounds_of(choice, documents)
     facts = _facts(_words(tally, splitting), documents)
     return pa.concat_tables([_table(tally, splitting, least), facts])
 

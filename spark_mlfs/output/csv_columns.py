@@ -1,0 +1,105 @@
+"""Columns of a table as texts of a CSV file, many cells at once: the ones that Python's writer of
+CSV gives cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy import ndarray
+from pandas.api.types import is_numeric_dtype
+
+from ..frames.vectors import raw_bytes
+
+_TEXT = pa.large_string()
+_COMMA, _END, _NOTHING = (pa.scalar(sign, _TEXT) for sign in (",", "\n", ""))
+_QUOTED = '[,"\n]'
+# Python writes numbers from here to there without an exponent, and Arrow does
+_PLAIN = (1e-4, 1e10)
+# of smaller ones Arrow writes zeros, Python an exponent
+_DECADES = ((1e-5, "0.0000", "e-05"), (1e-6, "0.00000", "e-06"))
+
+
+def lines_of(columns: Sequence[pd.Series]) -> str | None:
+    """Return the lines of a table without its head; None where Python's writer must write them.
+
+    It takes whole numbers, 64-bit floats and texts, none of which holds a carriage return."""
+    texts: list[pa.Array] = []
+    for place, column in enumerate(columns):
+        same = next((k for k in range(place) if _are_same(columns[k], column)), None)
+        cells = _texts(column) if same is None else texts[same]
+        if cells is None:
+            return None
+        texts.append(cells)
+    if len(texts) < 2:  # an empty cell is quoted where it is the only one
+        return None
+    texts[-1] = pc.binary_join_element_wise(texts[-1], _END, _NOTHING)
+    data, offsets = raw_bytes(pc.binary_join_element_wise(*texts, _COMMA))
+    return data[offsets[0] : offsets[-1]].tobytes().decode()
+
+
+def _are_same(first: pd.Series, second: pd.Series) -> bool:
+    """Return whether two columns of floats hold the same numbers, to the bit."""
+    if not first.dtype == second.dtype == np.float64:
+        return False
+    return np.array_equal(first.to_numpy().view(np.int64), second.to_numpy().view(np.int64))
+
+
+def _texts(column: pd.Series) -> pa.Array | None:
+    if column.dtype.kind in "iu" and isinstance(column.dtype, np.dtype):
+        return pa.array(column.to_numpy()).cast(_TEXT)
+    if column.dtype == np.float64:
+        return floats(column.to_numpy())
+    if is_numeric_dtype(column.dtype) or column.dtype.kind in "mM":
+        return None
+    try:
+        texts = pa.array(column, from_pandas=True)
+    except (pa.ArrowException, UnicodeError):
+        return None
+    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+        return None
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    texts = texts.cast(_TEXT).fill_null("")
+    quoted = pc.match_substring_regex(texts, _QUOTED)
+    if not pc.any(quoted).as_py():
+        return texts
+    mark = pa.scalar('"', _TEXT)
+    doubled = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(quoted, pc.binary_join_element_wise(mark, doubled, mark, _NOTHING), texts)
+
+
+def floats(values: ndarray) -> pa.Array:
+    """Return numbers (n,) as `repr` writes them, and nothing for NaN."""
+    texts = pa.array(values).cast(_TEXT)
+    sizes = np.abs(values)
+    high, largest = _PLAIN
+    alike = (sizes >= high) & (sizes < largest) | (sizes == 0)
+    whole = np.zeros(len(values), bool)
+    whole[alike] = np.rint(values[alike]) == values[alike]
+    if whole.any():
+        with_point = pc.binary_join_element_wise(texts, pa.scalar(".0", _TEXT), _NOTHING)
+        texts = pc.if_else(pa.array(whole), with_point, texts)
+    for low, zeros, exponent in _DECADES:
+        small = (values >= low) & (values < high)
+        if small.any():
+            mask = pa.array(small)
+            cells = _with_exponent(texts.filter(mask), zeros, exponent)
+            texts = pc.replace_with_mask(texts, mask, cells)
+        alike |= small
+        high = low
+    if alike.all():
+        return texts
+    others = ["" if value != value else repr(value) for value in values[~alike].tolist()]
+    return pc.replace_with_mask(texts, pa.array(~alike), pa.array(others, _TEXT))
+
+
+def _with_exponent(texts: pa.Array, zeros: str, exponent: str) -> pa.Array:
+    """Return numbers that begin with such zeros by their digits and an exponent."""
+    first = pc.utf8_slice_codeunits(texts, len(zeros), len(zeros) + 1)
+    digits = pc.utf8_slice_codeunits(texts, len(zeros) + 1)
+    point = pc.if_else(pc.equal(digits, _NOTHING), _NOTHING, pa.scalar(".", _TEXT))
+    return pc.binary_join_element_wise(first, point, digits, pa.scalar(exponent, _TEXT), _NOTHING)
