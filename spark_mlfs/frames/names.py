@@ -245,7 +245,7 @@ def closest(name: str, known: Sequence[str], most: int = 3) -> list[str]:
 
 def first_repeated(names: Sequence[str]) -> str | None:
     """Return the name whose second place comes first, None where no name stands twice."""
-    if isinstance(names, NumberedNames):
+    if isinstance(names, NumberedNames) or len({*names}) == len(names):
         return None
     different: set[str] = set()
     for name in names:

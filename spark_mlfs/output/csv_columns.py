@@ -45,7 +45,8 @@ def _are_same(first: pd.Series, second: pd.Series) -> bool:
     """Return whether two columns of floats hold the same numbers, to the bit."""
     if not first.dtype == second.dtype == np.float64:
         return False
-    return np.array_equal(first.to_numpy().view(np.int64), second.to_numpy().view(np.int64))
+    bits, others = (column.to_numpy().view(np.int64) for column in (first, second))
+    return np.array_equal(bits, others)
 
 
 def _texts(column: pd.Series) -> pa.Array | None:
@@ -77,24 +78,24 @@ def floats(values: ndarray) -> pa.Array:
     texts = pa.array(values).cast(_TEXT)
     sizes = np.abs(values)
     high, largest = _PLAIN
-    alike = (sizes >= high) & (sizes < largest) | (sizes == 0)
-    whole = np.zeros(len(values), bool)
-    whole[alike] = np.rint(values[alike]) == values[alike]
-    if whole.any():
+    plain = (sizes >= high) & (sizes < largest) | (sizes == 0)
+    integral = np.zeros(len(values), bool)
+    integral[plain] = np.rint(values[plain]) == values[plain]
+    if integral.any():
         with_point = pc.binary_join_element_wise(texts, pa.scalar(".0", _TEXT), _NOTHING)
-        texts = pc.if_else(pa.array(whole), with_point, texts)
+        texts = pc.if_else(pa.array(integral), with_point, texts)
     for low, zeros, exponent in _DECADES:
         small = (values >= low) & (values < high)
         if small.any():
             mask = pa.array(small)
             cells = _with_exponent(texts.filter(mask), zeros, exponent)
             texts = pc.replace_with_mask(texts, mask, cells)
-        alike |= small
+        plain |= small
         high = low
-    if alike.all():
+    if plain.all():
         return texts
-    others = ["" if value != value else repr(value) for value in values[~alike].tolist()]
-    return pc.replace_with_mask(texts, pa.array(~alike), pa.array(others, _TEXT))
+    others = ["" if value != value else repr(value) for value in values[~plain].tolist()]
+    return pc.replace_with_mask(texts, pa.array(~plain), pa.array(others, _TEXT))
 
 
 def _with_exponent(texts: pa.Array, zeros: str, exponent: str) -> pa.Array:

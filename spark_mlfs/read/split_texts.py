@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 from numpy import ndarray
 
 from .words import Level
@@ -20,18 +21,21 @@ class SplitTexts:
     """The texts of the parts of a frame, as long as they take at most `limit` bytes.
 
     Their words are encoded by dictionaries, of each level its own, until all are known and have
-    numbers."""
+    numbers. `counts` (texts, terms) are of a `vocabulary`, where they were made as it was."""
 
     limit: int
     levels: list[list[Level]] = field(default_factory=list)
     size: int = 0
     words: pa.Array | None = None
     parts: list[list[Numbered]] = field(default_factory=list)
+    counts: sp.csr_matrix | None = None
+    vocabulary: Sequence[str] | None = None
 
     def clear(self) -> list[Level]:
         """Forget all texts, and return those that have no numbers yet."""
         levels = [level for part in self.levels for level in part]
         self.levels, self.size, self.words, self.parts = [], 0, None, []
+        self.counts = None
         return levels
 
     def add(self, levels: list[Level]) -> bool:
@@ -59,6 +63,14 @@ class SplitTexts:
         """Return all texts."""
         levels = [level for part in self.parts for level in part]
         return _joined(levels)
+
+    def counted(self, part: int, first: int, last: int) -> sp.csr_matrix:
+        """Return the counts of some texts of a part, by their places."""
+        assert self.counts is not None
+        sizes = [sum(len(starts) - 1 for _, starts in levels) for levels in self.parts[: part + 1]]
+        before = sum(sizes[:-1])
+        rows = self.counts[before + first : before + min(last, sizes[-1])]
+        return rows.astype(np.float64)
 
     def rows(self, part: int, first: int, last: int) -> Numbered:
         """Return some texts of a part, by their places."""

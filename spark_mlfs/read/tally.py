@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy.sparse as sp
 from numpy import ndarray
 
+from ..kernels.matrix import runs as joined_ranges
 from .words import Level
 
 LAST = 32  # bits of a key that are the number of the last word
@@ -68,6 +70,84 @@ class Tally:
         parts = [self.words.take(pa.array(part)) for part in self.words_of(length, places)]
         return parts[0] if length == 1 else pc.binary_join_element_wise(*parts, _BLANK)
 
+    def by_total(self, low: int, places: Sequence[ndarray]) -> ndarray:
+        """Return the order of runs by decreasing total, ties in alphabetical order.
+
+        The runs are those at some `places`, of `low` words and more, one length after the other."""
+        rank = np.empty(len(self.words), np.int64)
+        rank[np.asarray(pc.sort_indices(self.words))] = np.arange(1, len(rank) + 1)
+        totals: list[ndarray] = []
+        keys: list[list[ndarray]] = []
+        for length, of_length in enumerate(places, low):
+            totals.append(self.runs[length - 1].totals[of_length])
+            words = [rank[numbers] for numbers in self.words_of(length, of_length)]
+            absent = np.zeros(len(of_length), np.int64)  # before any word, as the end of a text is
+            keys.append([*words, *[absent] * (len(self.runs) - length)])
+        by_word = [np.concatenate(column) for column in zip(*keys, strict=True)]
+        return np.lexsort((*reversed(by_word), -np.concatenate(totals)))
+
+
+@dataclass
+class Entries:
+    """How often texts hold runs that at least `least` of them hold: `texts`, and how often, run by
+    run, of each length one after the other.
+
+    They take at most `limit` bytes, or are given up."""
+
+    least: float
+    limit: int
+    texts: list[list[ndarray]] = field(default_factory=list)
+    counts: list[list[ndarray]] = field(default_factory=list)
+
+    def begin(self, high: int) -> None:
+        self.texts = [[] for _ in range(high)]
+        self.counts = [[] for _ in range(high)]
+
+    def add(
+        self,
+        length: int,
+        frequencies: ndarray,
+        texts: ndarray,
+        counts: ndarray,
+    ) -> None:
+        """Add the texts (of each run as many as its frequency) of some runs of a length."""
+        if not self.texts:
+            return
+        keep = np.repeat(frequencies >= self.least, frequencies)
+        texts, counts = texts[keep].astype(np.int32), counts[keep].astype(np.int32)
+        self.limit -= texts.nbytes + counts.nbytes
+        if self.limit < 0:
+            self.texts, self.counts = [], []
+            return
+        self.texts[length - 1].append(texts)
+        self.counts[length - 1].append(counts)
+
+    def matrix(
+        self,
+        low: int,
+        frequencies: ndarray,
+        chosen: ndarray,
+        documents: int,
+    ) -> sp.csr_matrix | None:
+        """Return (documents, chosen) counts of runs of `low` words and more; None if given up.
+
+        `frequencies` are those of all runs of these lengths that are kept, `chosen` the places of
+        the ones that are features."""
+        if not self.texts:
+            return None
+        texts = _joined(self.texts[low - 1 :])
+        counts = _joined(self.counts[low - 1 :])
+        starts = np.append(0, np.cumsum(frequencies))
+        places = joined_ranges(starts[chosen], starts[chosen + 1])
+        lengths = np.append(0, np.cumsum(frequencies[chosen]))
+        shape = (documents, len(chosen))
+        columns = sp.csc_matrix((counts[places], texts[places], lengths), shape=shape)
+        return columns.tocsr()
+
+
+def _joined(levels: Sequence[Sequence[ndarray]]) -> ndarray:
+    return np.concatenate([np.zeros(0, np.int32), *itertools.chain(*levels)])
+
 
 def tally_of(level: Level, high: int = 1) -> Tally:
     """Return the words of some texts, which are encoded by a dictionary, and runs up to `high`."""
@@ -75,10 +155,18 @@ def tally_of(level: Level, high: int = 1) -> Tally:
     return Tally(coded.dictionary, runs_of(coded.indices.to_numpy(), starts, high))
 
 
-def runs_of(numbers: ndarray, starts: ndarray, high: int) -> list[Runs]:
+def runs_of(
+    numbers: ndarray,
+    starts: ndarray,
+    high: int,
+    entries: Entries | None = None,
+) -> list[Runs]:
     """Return the runs up to `high` words of texts, of whose words these are the numbers.
 
-    They are counted by their first words, of which some have their turn at a time."""
+    They are counted by their first words, of which some have their turn at a time. `entries` are
+    filled with the texts of each run."""
+    if entries is not None:
+        entries.begin(high)
     lengths = np.diff(starts)
     rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     totals = np.cumsum(np.bincount(numbers))
@@ -90,7 +178,8 @@ def runs_of(numbers: ndarray, starts: ndarray, high: int) -> list[Runs]:
         places = np.arange(len(numbers))
         if end - low < width:
             places = np.flatnonzero((numbers >= low) & (numbers < end))
-        for part, runs in zip(parts, _beginning(places, numbers, rows, parts), strict=True):
+        beginning = _beginning(places, numbers, rows, parts, entries)
+        for part, runs in zip(parts, beginning, strict=True):
             part.append(runs)
     return [_concatenated(part) for part in parts]
 
@@ -100,6 +189,7 @@ def _beginning(
     numbers: ndarray,
     rows: ndarray,
     parts: Sequence[Sequence[Runs]],
+    entries: Entries | None,
 ) -> Iterator[Runs]:
     """Yield the runs of one word, of two and so on that begin at these places.
 
@@ -113,7 +203,7 @@ def _beginning(
             inside = (places + length <= len(numbers)) & (rows[last] == rows[places])
             places = places[inside]
             keys = runs[inside] * width + numbers[last[inside]]
-        distinct, totals, texts = _counted(keys, rows[places])
+        distinct, totals, texts = _counted(keys, rows[places], length, entries)
         before = sum(len(part.keys) for part in parts[length - 1])
         runs = before + np.searchsorted(distinct, keys) if 1 < length < len(parts) else keys
         if length > 1:
@@ -131,8 +221,15 @@ def _concatenated(parts: Sequence[Runs]) -> Runs:
     return Runs(*map(np.concatenate, fields))
 
 
-def _counted(keys: ndarray, rows: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Return the different keys, ascending, how often each occurs, and in how many rows."""
+def _counted(
+    keys: ndarray,
+    rows: ndarray,
+    length: int,
+    entries: Entries | None,
+) -> tuple[ndarray, ndarray, ndarray]:
+    """Return the different keys, ascending, how often each occurs, and in how many rows.
+
+    The rows go to the `entries`, those of runs of a `length`."""
     row_bits = int(rows[-1] if len(rows) else 0).bit_length()
     distinct = None
     if int(keys.max(initial=0)).bit_length() + row_bits > _WORD_BITS:
@@ -147,6 +244,10 @@ def _counted(keys: ndarray, rows: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     keys = keys[begins]
     totals = np.diff(begins, append=len(ordered))
     texts = np.add.reduceat(is_new, begins, dtype=np.int64) if len(begins) else totals
+    if entries is not None:
+        (places,) = np.nonzero(is_new)
+        in_row = ordered[places] & ((1 << row_bits) - 1)
+        entries.add(length, texts, in_row, np.diff(places, append=len(ordered)))
     return keys if distinct is None else distinct[keys], totals, texts
 
 
@@ -154,8 +255,7 @@ def joined(tallies: Sequence[Tally]) -> tuple[Tally, list[ndarray]]:
     """Return the tally of the texts of all, and where the words of each are in it."""
     if len(tallies) == 1:
         return tallies[0], [np.arange(len(tallies[0].words))]
-    coded = pa.concat_arrays([tally.words for tally in tallies]).dictionary_encode()
-    words = _parts(coded.indices.to_numpy().astype(np.int64), [len(t.words) for t in tallies])
+    all_words, words = joined_words([tally.words for tally in tallies])
     runs: list[Runs] = []
     before = words
     for level, same in enumerate(zip(*(tally.runs for tally in tallies), strict=True)):
@@ -174,7 +274,14 @@ def joined(tallies: Sequence[Tally]) -> tuple[Tally, list[ndarray]]:
             for values in ([side.totals for side in same], [side.texts for side in same])
         )
         runs.append(Runs(distinct, totals, texts))
-    return Tally(coded.dictionary, runs), words
+    return Tally(all_words, runs), words
+
+
+def joined_words(parts: Sequence[pa.Array]) -> tuple[pa.Array, list[ndarray]]:
+    """Return the different words of all parts, and where those of each are among them."""
+    coded = pa.concat_arrays(parts).dictionary_encode()
+    places = coded.indices.to_numpy().astype(np.int64)
+    return coded.dictionary, _parts(places, [len(part) for part in parts])
 
 
 def _parts(values: ndarray, sizes: Sequence[int]) -> list[ndarray]:

@@ -246,8 +246,11 @@ def fitted_vectors(
             f"text: no term{origin} occurs in {p['min_df']:g} rows{limit}; give more texts, or "
             "lower min_df"
         )
+    terms = tuple(vocabulary.terms)
+    if split is not None:
+        split.vocabulary = terms
     return TermVectors(
-        tuple(vocabulary.terms),
+        terms,
         splitting,
         weighting_of(p, p["weight"]),
         vocabulary.frequencies,

@@ -16,7 +16,7 @@ from ..frames.frame import Batches, LocalFrame, default_memory
 from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F
 from .split_texts import SPLIT_SHARE, SplitTexts
-from .tally import Tally, joined, runs_of, tally_of
+from .tally import Entries, Tally, joined, joined_words, runs_of, tally_of
 from .word_vectors import TermVectors, slices_of
 from .words import Level, Splitting
 
@@ -87,9 +87,9 @@ def vocabulary_of(
         return _of_listed(texts, splitting, choice.listed)
     if isinstance(texts, LocalFrame):
         memory = memory or default_memory()
-        table = _here(texts, splitting, choice, memory, split or SplitTexts(memory // SPLIT_SHARE))
-    else:
-        table = _on_spark(texts, splitting, choice)
+        split = split or SplitTexts(memory // SPLIT_SHARE)
+        return _here(texts, splitting, choice, memory, split)
+    table = _on_spark(texts, splitting, choice)
     facts = table.filter(pc.field("term").is_null())
     documents = pc.sum(facts["texts"]).as_py() or 0
     unparted = pc.sum(facts["total"]).as_py() or 0
@@ -99,10 +99,14 @@ def vocabulary_of(
     terms = table.filter(within & (pc.field("term") != ALL_WORDS))
     chosen = terms.sort_by([("total", "descending"), ("term", "ascending")])
     chosen = chosen.slice(0, choice.size)
-    if len(chosen) > max(MOST_TERMS, splitting.buckets):
-        raise TooManyTerms(f"{len(chosen)} terms are more than can be features")
+    _check_number(len(chosen), splitting)
     frequencies = chosen["texts"].to_numpy().astype(np.int64)
     return Vocabulary(chosen["term"].to_pylist(), frequencies, documents, unparted / max(1, words))
+
+
+def _check_number(terms: int, splitting: Splitting) -> None:
+    if terms > max(MOST_TERMS, splitting.buckets):
+        raise TooManyTerms(f"{terms} terms are more than can be features")
 
 
 def bounds_of(choice: Choice, documents: int) -> tuple[float, float]:
@@ -149,12 +153,30 @@ def _here(
     choice: Choice,
     memory: int,
     split: SplitTexts,
-) -> pa.Table:
-    """Return the sums of the terms that may be chosen, and the facts of the corpus."""
-    tally, documents = _tally_here(texts, splitting, memory, split)
-    least, _ = bounds_of(choice, documents)
-    facts = _facts(_words(tally, splitting), documents)
-    return pa.concat_tables([_table(tally, splitting, least), facts])
+) -> Vocabulary:
+    """Return the terms of the texts of this process."""
+    entries = Entries(choice.min_df if choice.min_df >= 1 else 1, split.limit)
+    tally, documents = _tally_here(texts, splitting, memory, split, entries)
+    unparted, words = _words(tally, splitting)
+    least, most = bounds_of(choice, documents)
+    low = splitting.ngrams[0] if splitting.by_words else 1
+    levels = tally.runs[low - 1 :]
+    places = [np.flatnonzero(runs.texts >= entries.least) for runs in levels]
+    texts_with = [runs.texts[of_runs] for runs, of_runs in zip(levels, places, strict=True)]
+    frequencies = np.concatenate(texts_with)
+    order = tally.by_total(low, places)
+    in_order = frequencies[order]
+    chosen = order[(in_order >= least) & (in_order <= most)][: choice.size]
+    _check_number(len(chosen), splitting)
+    terms = [tally.terms(length, of_runs) for length, of_runs in enumerate(places, low)]
+    in_turn = pa.concat_arrays(terms).take(pa.array(chosen))
+    split.counts = entries.matrix(low, frequencies, chosen, documents)
+    return Vocabulary(
+        in_turn.to_pylist(),
+        frequencies[chosen],
+        documents,
+        unparted / max(1, words),
+    )
 
 
 def _tally_here(
@@ -162,10 +184,11 @@ def _tally_here(
     splitting: Splitting,
     memory: int,
     split: SplitTexts,
+    entries: Entries,
 ) -> tuple[Tally, int]:
     """Return the terms of all texts, and how many there are.
 
-    Texts that fit `split` are counted together, others slice by slice."""
+    Texts that fit `split` are counted together, and give `entries`; others slice by slice."""
     documents = 0
     tallies: list[Tally] = []
     fits = True
@@ -193,10 +216,11 @@ def _tally_here(
         return _tally((pa.array([], pa.large_string()).dictionary_encode(), _NONE), splitting), 0
     if not fits:
         return joined(tallies)[0], documents
-    words, places = joined([tally_of(level) for part in split.levels for level in part])
-    split.number(words.words, places)
-    high = _longest(splitting)
-    tally = words if high == 1 else Tally(words.words, runs_of(*split.all(), high))
+    words, places = joined_words([coded.dictionary for part in split.levels for coded, _ in part])
+    split.number(words, places)
+    entries.limit = split.limit - split.size
+    runs = runs_of(*split.all(), _longest(splitting), entries)
+    tally = Tally(words, runs)
     _keep(tallies, tally, memory)
     return tally, documents
 

@@ -163,6 +163,8 @@ class SplitReader:
 
     def rows(self, part: int, first: int, last: int) -> sp.csr_matrix:
         """Return the rows of some texts of a part."""
+        if self.texts.counts is not None and self.texts.vocabulary is self.vectors.vocabulary:
+            return self.vectors._weighed(self.texts.counted(part, first, last))
         numbers, starts = self.texts.rows(part, first, last)
         return self.vectors._weighed(self.vectors._counted(self._numbers[numbers], starts))
 

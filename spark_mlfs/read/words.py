@@ -23,6 +23,7 @@ IN_A_WORD = r"[\p{L}\p{M}\p{N}_]"
 # of texts that are split at a time: their words take some ten times that, measured
 SLICE_BYTES = 16 << 20
 _FIRST_OF_MARKS = 0xCC  # of the first byte of U+0300: texts of signs before that are in NFC
+_PLANE = 0x10000  # code points of nearly all languages
 _APART = "\0"  # stands between the words that a pattern finds
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _BLANK, _EMPTY = (pa.scalar(text, pa.large_string()) for text in (" ", ""))
@@ -188,14 +189,14 @@ def _with_blanks(texts: pa.Array) -> pa.Array:
     times as long."""
     data, offsets = raw_bytes(texts)
     data = data[offsets[0] : offsets[-1]]
-    in_a_word = _in_a_word()
     blanks = bytearray(range(256))
-    for code in np.flatnonzero(~in_a_word[:0x80]).tolist():
+    for code in np.flatnonzero(~_in_a_word(0x80)).tolist():
         blanks[code] = ord(" ")
     content = bytearray(data.tobytes().translate(blanks))
     if data.max(initial=0) >= 0x80:
         codes = np.frombuffer(data.tobytes().decode().encode("utf-32-le"), np.uint32)
         begins = np.flatnonzero((data & 0xC0) != 0x80)
+        in_a_word = _in_a_word(_PLANE if codes.max() < _PLANE else sys.maxunicode + 1)
         apart = np.flatnonzero((codes >= 0x80) & ~in_a_word[codes])
         lengths = np.diff(begins, append=len(data))[apart]
         places = np.repeat(begins[apart], lengths) + within(lengths)
@@ -205,9 +206,9 @@ def _with_blanks(texts: pa.Array) -> pa.Array:
 
 
 @cache
-def _in_a_word() -> ndarray:
-    """Return of every code point whether it is in words."""
-    codes = np.arange(sys.maxunicode + 1, dtype=np.uint32)
+def _in_a_word(number: int) -> ndarray:
+    """Return of the first code points, so many, whether they are in words."""
+    codes = np.arange(number, dtype=np.uint32)
     codes[0xD800:0xE000] = ord(" ")  # which stand for no character
     content = codes.tobytes().decode("utf-32-le").encode()
     begins = np.flatnonzero((np.frombuffer(content, np.uint8) & 0xC0) != 0x80)
