@@ -103,18 +103,10 @@ class Entries:
         self.texts = [[] for _ in range(high)]
         self.counts = [[] for _ in range(high)]
 
-    def add(
-        self,
-        length: int,
-        frequencies: ndarray,
-        texts: ndarray,
-        counts: ndarray,
-    ) -> None:
-        """Add the texts (of each run as many as its frequency) of some runs of a length."""
+    def add(self, length: int, texts: ndarray, counts: ndarray) -> None:
+        """Add the texts of runs of a length, and how often they hold each."""
         if not self.texts:
             return
-        keep = np.repeat(frequencies >= self.least, frequencies)
-        texts, counts = texts[keep].astype(np.int32), counts[keep].astype(np.int32)
         self.limit -= texts.nbytes + counts.nbytes
         if self.limit < 0:
             self.texts, self.counts = [], []
@@ -235,20 +227,26 @@ def _counted(
     if int(keys.max(initial=0)).bit_length() + row_bits > _WORD_BITS:
         distinct, keys = np.unique(keys, return_inverse=True)
     ordered = np.sort((keys << row_bits) + rows)
-    is_new = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
-    keys = ordered >> row_bits
-    firsts = np.ones(len(keys), bool)
-    np.not_equal(keys[1:], keys[:-1], out=firsts[1:])
-    (begins,) = np.nonzero(firsts)
-    keys = keys[begins]
-    totals = np.diff(begins, append=len(ordered))
-    texts = np.add.reduceat(is_new, begins, dtype=np.int64) if len(begins) else totals
+    (places,) = np.nonzero(_changes(ordered))
+    counts = np.diff(places, append=len(ordered))
+    of_texts = ordered[places]  # a key in a row, once
+    keys = of_texts >> row_bits
+    (begins,) = np.nonzero(_changes(keys))
+    texts = np.diff(begins, append=len(keys))
+    totals = np.add.reduceat(counts, begins) if len(begins) else counts
     if entries is not None:
-        (places,) = np.nonzero(is_new)
-        in_row = ordered[places] & ((1 << row_bits) - 1)
-        entries.add(length, texts, in_row, np.diff(places, append=len(ordered)))
+        frequent = np.repeat(texts >= entries.least, texts)
+        in_rows = of_texts[frequent] & ((1 << row_bits) - 1)
+        entries.add(length, in_rows.astype(np.int32), counts[frequent].astype(np.int32))
+    keys = keys[begins]
     return keys if distinct is None else distinct[keys], totals, texts
+
+
+def _changes(values: ndarray) -> ndarray:
+    """Return whether each of sorted values is another than the one before."""
+    changes = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return changes
 
 
 def joined(tallies: Sequence[Tally]) -> tuple[Tally, list[ndarray]]:
