@@ -10,8 +10,10 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy import ndarray
 
+from ..frames.sessions import BATCH_BYTES
 from .words import Level
 
+_ENTRY_BYTES = 12  # of an entry of sparse rows
 SPLIT_SHARE = 8  # of the memory: texts as numbers of words
 Numbered = tuple[ndarray, ndarray]  # numbers of words, and where the words of each text begin
 
@@ -63,6 +65,17 @@ class SplitTexts:
         """Return all texts."""
         levels = [level for part in self.parts for level in part]
         return _joined(levels)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Return how many texts become rows at a time: as many as take what their profile takes.
+
+        That has numbers of all terms, however few a block holds."""
+        if self.counts is None:
+            return 1
+        texts, terms = self.counts.shape
+        row_bytes = _ENTRY_BYTES * max(1, self.counts.nnz) / max(1, texts)
+        return max(1, int(max(BATCH_BYTES, 8 * terms) / row_bytes))
 
     def counted(self, part: int, first: int, last: int) -> sp.csr_matrix:
         """Return the counts of some texts of a part, by their places."""

@@ -191,6 +191,7 @@ def with_vectors(
         kinds=frame.kinds,
         column=column,
         output=output,
+        rows_at_once=split.rows_at_once,
     )
     parts = [
         Part(partial(of_part, part=part, rows=partial(rows, place)))
@@ -207,18 +208,34 @@ def _with_split_texts(
     column: str,
     output: str,
     rows: Callable[[int, int], sp.csr_matrix],
+    rows_at_once: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a part, whose vectors are the `rows` of their places."""
+    """Yield some columns of a part, whose vectors are the `rows` of their places, some at once."""
     names = [*kinds, output] if columns is None else [*columns]
     needed = {name for name in names if name != output} or {column}
     first = 0
-    for batch in LocalFrame([part], kinds).select(*needed).batches():
+    batches = LocalFrame([part], kinds).select(*needed).batches()
+    if column not in needed:
+        batches = _joined(batches, rows_at_once)
+    for batch in batches:
         last = first + batch.num_rows
         if output in names:
             cells = [*batch.columns, _sparse_vectors(rows(first, last))]
             batch = pa.RecordBatch.from_arrays(cells, [*batch.schema.names, output])
         yield batch.select(names)
         first = last
+
+
+def _joined(batches: Batches, rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield batches that are joined until they have so many rows."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(part.num_rows for part in waiting) >= rows:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting = []
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
 def vectors_of(reader: TextReader, texts: pa.Array) -> pa.Array:
