@@ -86,9 +86,7 @@ def vocabulary_of(
     if choice.listed is not None:
         return _of_listed(texts, splitting, choice.listed)
     if isinstance(texts, LocalFrame):
-        memory = memory or default_memory()
-        split = split or SplitTexts(memory // SPLIT_SHARE)
-        return _here(texts, splitting, choice, memory, split)
+        return _here(texts, splitting, choice, memory or default_memory(), split)
     table = _on_spark(texts, splitting, choice)
     facts = table.filter(pc.field("term").is_null())
     documents = pc.sum(facts["texts"]).as_py() or 0
@@ -152,10 +150,12 @@ def _here(
     splitting: Splitting,
     choice: Choice,
     memory: int,
-    split: SplitTexts,
+    split: SplitTexts | None,
 ) -> Vocabulary:
     """Return the terms of the texts of this process."""
-    entries = Entries(choice.min_df if choice.min_df >= 1 else 1, split.limit)
+    least = choice.min_df if choice.min_df >= 1 else 1
+    entries = Entries(least, 0 if split is None else split.limit)
+    split = split or SplitTexts(memory // SPLIT_SHARE)
     tally, documents = _tally_here(texts, splitting, memory, split, entries)
     unparted, words = _words(tally, splitting)
     least, most = bounds_of(choice, documents)
@@ -218,7 +218,7 @@ def _tally_here(
         return joined(tallies)[0], documents
     words, places = joined_words([coded.dictionary for part in split.levels for coded, _ in part])
     split.number(words, places)
-    entries.limit = split.limit - split.size
+    entries.limit = min(entries.limit, split.limit - split.size)
     runs = runs_of(*split.all(), _longest(splitting), entries)
     tally = Tally(words, runs)
     _keep(tallies, tally, memory)

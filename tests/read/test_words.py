@@ -20,7 +20,7 @@ from spark_mlfs.frames.schema import attribute_names
 from spark_mlfs.read import words as read_words
 from spark_mlfs.read.split_texts import SplitTexts
 from spark_mlfs.read.vocabulary import Choice, TooManyTerms, vocabulary_of
-from spark_mlfs.read.word_vectors import TermVectors
+from spark_mlfs.read.word_vectors import SplitReader, TermVectors
 from spark_mlfs.read.words import Splitting
 from spark_mlfs.sklearn import MIMSelector, TextFeatures
 
@@ -233,6 +233,32 @@ def test_tallies_that_take_too_much_are_joined_and_then_refused(monkeypatch):
         np.testing.assert_array_equal(joined.frequencies, whole.frequencies)
     with pytest.raises(TooManyTerms):
         vocabulary_of(frame, splitting, Choice(min_df=1), 3_000)
+
+
+@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2), (2, 3)])
+def test_counts_of_the_first_pass_are_those_of_texts_that_are_read_again(ngrams, monkeypatch):
+    """Terms of as many texts have the order of their letters; parts come in several batches."""
+    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 200)
+    texts = [*random_words(5, 150), "", "ab a1 ab", "ab abc", "größe ab", "a1 größe"]
+    halves = pa.array(texts[:70], pa.string()), pa.array(texts[70:], pa.string())
+    batches = [pa.RecordBatch.from_arrays([half], ["text"]) for half in halves]
+    parts = [lambda: iter(batches), lambda: iter(batches[1:])]
+    frame = LocalFrame(parts, {"text": Kind("string")})
+    splitting, split = Splitting(ngrams=ngrams), SplitTexts(1 << 20)
+    found = vocabulary_of(frame, splitting, Choice(min_df=2, max_df=0.5), split=split)
+    reader = TermVectors(tuple(found.terms), splitting, frequencies=found.frequencies)
+    expected = [reader(half.cast(pa.large_string())).toarray() for half in halves]
+    counts = split.counts.toarray()
+    np.testing.assert_array_equal(counts, np.vstack([*expected, expected[1]]))
+    totals = counts.sum(axis=0)
+    order = sorted(zip(-totals, found.terms, strict=True))
+    assert found.terms == [term for _, term in order]
+    split.vocabulary = reader.vocabulary
+    rows = SplitReader(reader, split).rows
+    np.testing.assert_array_equal(rows(0, 10, 40).toarray(), expected[0][10:40])
+    np.testing.assert_array_equal(rows(1, 3, 999).toarray(), expected[1][3:])
+    split.counts = None  # as where they take too much: by the numbers of words
+    np.testing.assert_array_equal(rows(1, 3, 999).toarray(), expected[1][3:])
 
 
 def test_what_counts_sees_whether_a_term_occurs():
