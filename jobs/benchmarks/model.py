@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.io
 import scipy.optimize
 import scipy.sparse as sp
 
@@ -74,10 +75,12 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of a piece of work, and what it gives."""
-    started = time.process_time()
+    """CPU seconds of a piece of work, of processes of its own too, and what it gives."""
+    from spark_mlfs.cli.trial_costs import cpu_seconds
+
+    started = cpu_seconds()
     out = work()
-    return time.process_time() - started, out
+    return cpu_seconds() - started, out
 
 
 def fit(runs: list[Run]) -> dict[str, dict[str, float]]:
@@ -204,6 +207,34 @@ CLASSIFIED = (
     (5000, 2000, 60, 100, 20),
     (5000, 2000, 20, 400, 20),
 )  # rows, features, labels, kept features, values a row
+OF_TREES = (
+    (2000, 1000, 30, 1000, 20),
+    (8000, 1000, 30, 1000, 20),
+    (4000, 2000, 300, 2000, 20),
+    (16_000, 2000, 300, 2000, 20),
+    (4000, 2000, 2000, 2000, 20),
+    (8000, 8000, 2000, 8000, 40),
+    (8000, 8000, 4000, 1000, 40),
+)  # the same of label trees, each row with three labels
+TERMS_OF_TREES = ("run", "row", "value", "row and label", "value and node")
+
+
+def tagged(n: int, d: int, q: int, values: int) -> Any:
+    """Rows of words of which a quarter go by three labels each."""
+    from spark_mlfs.blocks.arrays import pack_arrays
+
+    rng = np.random.default_rng([n, d, q])
+    labels = rng.integers(0, q, (n, 3))
+    quarter = values // 4
+    own = (labels[:, rng.integers(0, 3, quarter)] * 7 + rng.integers(0, 5, quarter)) % d
+    words = np.hstack([own, rng.integers(0, d, (n, values - quarter))])
+    matrices = []
+    for places, width in ((words, d), (labels, q)):
+        rows = np.repeat(np.arange(n), places.shape[1])
+        matrix = sp.csr_matrix((np.ones(places.size), (rows, places.ravel())), (n, width))
+        matrix.data[:] = 1  # of a place that was drawn twice, too
+        matrices.append(matrix)
+    return pack_arrays(*matrices)[0]
 
 
 def classifiers(
@@ -212,18 +243,31 @@ def classifiers(
     """The seconds of fitting each classifier on the features that a selection keeps."""
     from spark_mlfs import CLASSIFIERS
 
-    sets = [(generated(n, d, q, values), count) for n, d, q, count, values in CLASSIFIED]
+    flat = [(generated(n, d, q, values), count) for n, d, q, count, values in CLASSIFIED]
     out = {}
     started = time.perf_counter()
-    for name in [name for name in CLASSIFIERS if only is None or name in only]:
+    names = [*CLASSIFIERS, *(name for name in only or () if name in CLASSIFIERS)]
+    for name in [name for name in dict.fromkeys(names) if only is None or name in only]:
         if time.perf_counter() - started > budget:
             break
-        fit_one(sets[0][0], name, 5, LIMIT)  # what is imported once
-        runs = [fit_one(rows, name, count, 2 * LIMIT) for rows, count in sets]
+        sets, limit, terms = flat, 2 * LIMIT, None
+        if name == "plt":
+            sets = [(tagged(n, d, q, values), count) for n, d, q, count, values in OF_TREES]
+            limit *= 4
+            terms = TERMS_OF_TREES
+        fit_one(sets[0][0], name, 5, limit)  # what is imported once
+        runs = [fit_one(rows, name, count, limit) for rows, count in sets]
         measured = [run for run in runs if run is not None]
+        if terms is not None:
+            measured = [(kind, {t: by[t] for t in terms}, s) for kind, by, s in measured]
         if len(measured) > 3:
             out[name] = fit(measured)
-            print(f"{name}: {len(measured)} runs {json.dumps(out[name])}", flush=True)
+            off = [
+                sum(by * amounts[term] for term, by in out[name][kind].items()) / s
+                for kind, amounts, s in measured
+            ]
+            ratios = f"predicted / measured {min(off):.2f} to {max(off):.2f}"
+            print(f"{name}: {len(measured)} runs, {ratios}", flush=True)
     return out
 
 
@@ -239,7 +283,7 @@ def fit_one(rows: Any, name: str, count: int, limit: float) -> Run | None:
 
     fullest = np.sort(np.argsort(rows.profile.stored, kind="stable")[-count:])
     labels = rows.block.labels(rows.profile.q)
-    kept = pack_arrays(rows.block.x[:, fullest], labels.toarray().astype(np.int8))[0]
+    kept = pack_arrays(rows.block.x[:, fullest], labels.astype(np.int8))[0]
     classifier = CLASSIFIERS.create(name)
     parameters = check(classifier.parameters, {}, name)
     try:
@@ -287,6 +331,8 @@ def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         lines = [line.replace(f" {d}:", " 0:") for line in lines]
         Path(f"{path}.xc").write_text("\n".join([f"{n} {d} 3", *lines]) + "\n")
         yield "xc", f"{path}.xc", {}
+        scipy.io.savemat(f"{path}.mat", {"X": x, "Y": y})
+        yield "mat", f"{path}.mat", {}
         words = rng.zipf(1.4, (n, d)) % 5000
         texts = [" ".join(f"w{word}" for word in row) for row in words]
         tagged = [

@@ -1,32 +1,43 @@
 """A half to a twentieth of the words of Reuters-21578 and of a generated power law, behind a label tree.
 
-python notebooks/figures/extreme_shares.py measure FOLDER [SET ...]    a file FOLDER/SET.csv each
+python notebooks/figures/extreme_shares.py measure FOLDER [SET [CHOICES]]    a file FOLDER/SET.csv each
 python notebooks/figures/extreme_shares.py page FOLDER    extreme.md and extreme.csv, of all files
 
-The sets are reuters and power-law. The tree is napkinXC's (`plt`, pip install
-'spark_mlfs[xmc]'), which brings rows to length 1. Reuters is divided as ModApte has it; documents
-without a topic are left out. The power law: 20,000 rows to learn from and 5,000 to predict, 20,000
-words, 1,000 labels of which the rarer half have fewer than thirty rows each; 60 words a row follow
-a power law, and each label of a row adds some five of its own fifteen. Seconds are CPU seconds."""
+The sets are reuters and power-law; CHOICES is how many choices of words are measured at most, those
+that are there stay. The tree is napkinXC's (`plt`, pip install 'spark_mlfs[xmc]'), which brings
+rows to length 1. Reuters is divided as ModApte has it; documents without a topic are left out. The
+power law: 100,000 rows, 50,000 words, 5,000 labels; 60 words a row follow a power law, and each
+label of a row adds some five of its own fifteen. Words are chosen by 95,000 of the rows; the tree
+learns from 30,000 of these, with 16 labels at most below a node (Reuters: 100), and predicts the
+5,000 others. Seconds are CPU seconds, of the tree's own process too.
+
+Hashing puts every word into one of so many columns at random, with a random sign, as
+scikit-learn's `FeatureHasher` does."""
 
 from __future__ import annotations
 
+import os
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from extreme import ALL, DATA, METHODS, chosen, page, table
+from extreme import ALL, DATA, FREQUENCY, chosen, page, table
+from matplotlib.figure import Figure
 
-from spark_mlfs import CLASSIFIERS
-from spark_mlfs.evaluate.at_k import at_k, propensities
+from spark_mlfs import CLASSIFIERS, pipeline
+from spark_mlfs.adapters.classes import Fit
+from spark_mlfs.blocks.arrays import pack_arrays
+from spark_mlfs.evaluate.at_k import SumsAtK, propensities
+from spark_mlfs.evaluate.metrics import added
 from spark_mlfs.params import check
 from spark_mlfs.sklearn import TextFeatures
-from spark_mlfs.testing import engine_of
 
-SHARES = (0.5, 0.2, 0.1, 0.05)
+SHARES = (0.1, 0.05, 0.2, 0.5)  # the first of them first, where not all is measured
+LARGEST, HASHING = "chi2, largest", "hashing"
+PLAIN = (ALL, FREQUENCY, HASHING)  # what is no method of the library
+CHOICES = ("quota", FREQUENCY, "mim", "chi2", LARGEST, HASHING)
 TOPIC, WORDS, TAGS = 15, 60, 3
 SHOWN = {
     "P@1": "precisionAt1",
@@ -37,7 +48,8 @@ SHOWN = {
     "PSP@3": "normalisedPspAt3",
     "PSP@5": "normalisedPspAt5",
 }
-Rows = tuple[sp.csr_matrix, np.ndarray]
+COSTS = ("model MB", "select s", "train s", "predict s")
+Rows = tuple[sp.csr_matrix, sp.csr_matrix]
 
 
 def drawn(rng: np.random.Generator, count: int, size: int | tuple[int, ...], exponent: float):
@@ -63,8 +75,8 @@ def power_law(n: int, d: int, q: int, seed: int = 0) -> Rows:
 
 
 def generated() -> tuple[Rows, Rows]:
-    x, y = power_law(25_000, 20_000, 1000)
-    return (x[:20_000], y[:20_000].toarray()), (x[20_000:], y[20_000:].toarray())
+    x, y = power_law(100_000, 50_000, 5000)
+    return (x[:95_000], y[:95_000]), (x[95_000:], y[95_000:])
 
 
 def reuters() -> tuple[Rows, Rows]:
@@ -73,54 +85,98 @@ def reuters() -> tuple[Rows, Rows]:
     words = TextFeatures(min_df=2, weight="tfidf").fit(train["body"])
     known = sorted({topic for topics in train["topics"] for topic in topics.split(";")})
 
-    def labels(part: pd.DataFrame) -> np.ndarray:
-        tagged = part["topics"].str.split(";")
-        return np.array([[topic in topics for topic in known] for topics in map(set, tagged)], int)
+    def labels(part: pd.DataFrame) -> sp.csr_matrix:
+        tagged = map(set, part["topics"].str.split(";"))
+        return sp.csr_matrix([[float(topic in topics) for topic in known] for topics in tagged])
 
     pairs = [(sp.csr_matrix(words.transform(part["body"])), labels(part)) for part in (train, test)]
     return pairs[0], pairs[1]
 
 
-SETS = {"reuters": reuters, "power-law": generated}
+SETS = {
+    "reuters": (reuters, {}, 10_000),
+    "power-law": (generated, {"max_leaves": 16, "most_labels": 5}, 30_000),
+}  # the rows, the tree's parameters, and of how many rows at most it learns
 
 
-def measure(name: str, file: Path) -> None:
-    """Write a line a choice of words; those that are there stay."""
-    (x, y), (test, truth) = SETS[name]()
+def cpu() -> float:
+    """CPU seconds of this process and of those that it has started."""
+    return sum(os.times()[:4])
+
+
+def projection(choice: str, x: sp.csr_matrix, y: sp.csr_matrix, count: int) -> sp.csr_matrix:
+    """What brings all words to those that a choice keeps, or hashes them to: (words, count)."""
+    words = x.shape[1]
+    if choice == HASHING:
+        rng = np.random.default_rng(0)
+        signs, columns = rng.choice([-1.0, 1.0], words), rng.integers(count, size=words)
+        return sp.csr_matrix((signs, (np.arange(words), columns)), shape=(words, count))
+    occurs = (x != 0).astype(float)
+    if choice == LARGEST:
+        columns = np.sort(chosen("chi2", occurs, y, count, aggregate="max"))
+    else:
+        columns = np.sort(chosen(choice, occurs, y, count))
+    ones = np.ones(len(columns))
+    return sp.csr_matrix((ones, (columns, np.arange(len(columns)))), shape=(words, len(columns)))
+
+
+def measured(
+    choice: str,
+    share: float,
+    sets: tuple[Rows, Rows],
+    given: dict[str, int],
+    most: int,
+) -> dict[str, float]:
+    """Metrics and costs of a choice of words, behind a tree that learns from so many rows."""
+    (x, y), (test, truth) = sets
+    started = cpu()
+    if choice == ALL:
+        kept = sp.identity(x.shape[1], format="csr")
+    else:
+        kept = projection(choice, x, y, round(share * x.shape[1]))
+    select = cpu() - started
+    x, y = x[:most], y[:most]
     classifier = CLASSIFIERS.create("plt")
-    settings = check(classifier.parameters, {}, "plt")
-    propensity = propensities(y.sum(axis=0), len(y))
+    rows = pack_arrays((x @ kept).tocsr(), y)[0]
+    started = cpu()
+    state = pipeline.compute(rows, Fit(classifier, check(classifier.parameters, given, "plt")))[0]
+    train = cpu() - started
+    propensity = propensities(np.asarray(y.sum(axis=0)).ravel(), y.shape[0])
+    new = (test @ kept).tocsr()
+    started = cpu()
+    sums = added(
+        SumsAtK.of(truth[part], scores, propensities=propensity)
+        for part, _, scores in classifier.predictor(state).parts(new, y.shape[1])
+    )
+    predict = cpu() - started
+    found = sums.metrics()
+    size = sum(value.nbytes for key, value in state.items() if key.startswith("file "))
+    return {
+        **{shown: 100 * found[metric] for shown, metric in SHOWN.items()},
+        **dict(zip(COSTS, (size / 2**20, select, train, predict), strict=True)),
+    }
+
+
+def measure(name: str, file: Path, most: int) -> None:
+    """Write a line a choice of words, so many at most; those that are there stay."""
+    read, given, learned = SETS[name]
+    sets = read()
+    x, y = sets[0]
     lines = pd.read_csv(file).to_dict("records") if file.exists() else []
-    choices = [(1.0, ALL), *((share, method) for share in SHARES for method in METHODS)]
-    for share, method in choices[len(lines) :]:
-        started = time.process_time()
-        columns = np.arange(x.shape[1])
-        if method != ALL:
-            occurs = (x != 0).astype(float)
-            columns = np.sort(chosen(method, occurs, y, round(share * x.shape[1])))
-        select = time.process_time() - started
-        engine = engine_of(x[:, columns], y)
-        state = classifier.fit(engine, settings)
-        started = time.process_time()
-        scores = classifier.predictor(state).predict(test[:, columns])[1]
-        predict = time.process_time() - started
-        found = at_k(truth, scores, propensities=propensity)
-        size = sum(value.nbytes for key, value in state.items() if key.startswith("file "))
-        lines.append(
-            {
-                "set": name,
-                "rows": x.shape[0],
-                "words": x.shape[1],
-                "labels": y.shape[1],
-                "share": share,
-                "choice": method,
-                **{shown: 100 * found[metric] for shown, metric in SHOWN.items()},
-                "model MB": size / 2**20,
-                "select s": select,
-                "predict s": predict,
-            }
-        )
+    done = {(line["share"], line["choice"]) for line in lines}
+    choices = [(1.0, ALL), *((share, choice) for share in SHARES for choice in CHOICES)]
+    for share, choice in [pair for pair in choices if pair not in done][:most]:
+        line = {
+            "set": name,
+            "rows": x.shape[0],
+            "words": x.shape[1],
+            "labels": y.shape[1],
+            "share": share,
+            "choice": choice,
+        }
+        lines.append({**line, **measured(choice, share, sets, given, learned)})
         pd.DataFrame(lines).to_csv(file, index=False)
+        print(choice, share, {shown: lines[-1][shown] for shown in ("P@1", *COSTS)}, flush=True)
 
 
 def part_of_page(folder: Path) -> str:
@@ -130,30 +186,56 @@ def part_of_page(folder: Path) -> str:
         file = folder / f"{name}.csv"
         if not file.exists():
             continue
-        known = pd.read_csv(file)
-        if len(known) <= len(SHARES) * len(METHODS):
-            continue  # not all of it yet
+        known = pd.read_csv(file).sort_values("share", ascending=False, kind="stable")
         first = known.iloc[0]
         size = f"{first['rows']} × {first['words']} × {first['labels']}"
         lines = [
             [
                 f"{100 * line['share']:.0f} %",
-                line["choice"] if line["choice"] in (ALL, METHODS[-1]) else f"`{line['choice']}`",
-                *(f"{line[shown]:.1f}" for shown in (*SHOWN, "model MB", "select s")),
+                line["choice"] if line["choice"] in PLAIN else f"`{line['choice']}`",
+                *(f"{line[shown]:.1f}" for shown in (*SHOWN, *COSTS)),
             ]
             for _, line in known.iterrows()
         ]
-        heads = ["words", "choice", *SHOWN, "model MB", "select s"]
+        heads = ["words", "choice", *SHOWN, *COSTS]
         out.append(f"## A half to a twentieth: {name} ({size})\n\n{table(heads, lines)}\n")
     return "\n".join(out)
 
 
+def draw(folder: Path) -> None:
+    """P@1 against the share of the words, a panel a set."""
+    files = [folder / f"{name}.csv" for name in SETS]
+    sets = [pd.read_csv(file) for file in files if file.exists()]
+    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+    for panel, known in enumerate(sets, 1):
+        first = known.iloc[0]
+        title = f"{first['set']}, {first['labels']} labels"
+        axes = figure.add_subplot(1, len(sets), panel, xlabel="words kept, %", ylabel="P@1, %")
+        axes.set_title(title, fontsize=10, loc="left")
+        for number, choice in enumerate(CHOICES):
+            line = known[known["choice"] == choice].sort_values("share")
+            style = {"color": f"C{number}", "marker": "os^vDX"[number], "linewidth": 1.2}
+            axes.plot(100 * line["share"], line["P@1"], label=choice, markersize=4, **style)
+        whole = known.loc[known["choice"] == ALL, "P@1"].iloc[0]
+        axes.axhline(whole, color="#1b2330", linewidth=1, linestyle="--", label=ALL)
+        axes.set_xscale("log")
+        axes.set_xticks([100 * share for share in sorted(SHARES)])
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right upper", fontsize=8, frameon=False)
+    figure.savefig(Path(__file__).with_name("extreme.png"), dpi=150)
+
+
 if __name__ == "__main__":
-    task, place, *sets = sys.argv[1:]
+    task, place, *words = sys.argv[1:]
     folder = Path(place)
     folder.mkdir(parents=True, exist_ok=True)
     if task == "page":
         page(folder, part_of_page(folder))
+        draw(folder)
     else:
-        for set_name in sets or SETS:
-            measure(set_name, folder / f"{set_name}.csv")
+        most = int(words[1]) if len(words) > 1 else 1000
+        for set_name in words[:1] or SETS:
+            measure(set_name, folder / f"{set_name}.csv", most)

@@ -72,6 +72,7 @@ def facts_of_learned(
         kind: fit.learner.name,
         "parameters": dict(fit.parameters),
         "rows": rows.profile.n,
+        "known_rows": rows.profile.n - rows.profile.unlabelled,
         "feature_names": list(rows.feature_names),
         "named": rows.named,
         "label_names": rows.label_names,
@@ -114,7 +115,7 @@ class Learned(Fitted):
     """A model whose learned part is `state`."""
 
     state: State
-    _aside = (*Fitted._aside, "feature_names", "label_names", "label_shares")
+    _aside = (*Fitted._aside, "feature_names", "label_names", "label_shares", "known_rows")
 
     @property
     def featureNames(self) -> list[str]:
@@ -133,6 +134,11 @@ class Learned(Fitted):
         """The share of the training rows that have a label, by its name; empty of a model of format
         2."""
         return dict(zip(self.labelNames, self._extra.get("label_shares", ()), strict=False))
+
+    @property
+    def knownRows(self) -> int:
+        """The training rows whose labels are known; of models that do not say, all."""
+        return int(self._extra.get("known_rows", self._extra["rows"]))
 
     def reading(self, slots: Sequence[str] | None, column: str) -> tuple[Any, ...]:
         """Return how `FeatureCells` reads the training features of a column whose entries are

@@ -8,7 +8,7 @@ for methods."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,9 @@ SCALING = Parameter(
 
 
 class Classifier(Entry):
-    """Base of every classifier."""
+    """Base of every classifier. `one_thread`: it learns on one, whatever the cores."""
+
+    one_thread: ClassVar[bool] = False
 
     def bytes_beside(self, profile: Profile, p: Values) -> int:
         """Return the bytes of what is learned, and of what it is learned with, beside the rows."""

@@ -65,6 +65,7 @@ class PLT(Classifier):
     source = "Jasinska-Kobus et al. 2020 (napkinXC)"
     when = "thousands of labels; texts"
     cost = "some ln q machines a row, one process with all rows"
+    one_thread = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("c", 10.0, Number(0, above=True), "weight of the loss against the penalty ½‖w‖²"),
         Parameter("tol", 0.1, Number(0, above=True), "the solver's stopping tolerance"),

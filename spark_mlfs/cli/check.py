@@ -8,8 +8,7 @@ from typing import Any
 from .. import read
 from ..adapters.tags import overtagged
 from ..errors import DataError, ParameterError
-from ..evaluate.at_k import AT, NAMES, normalised
-from ..evaluate.metrics import LARGER_IS_BETTER
+from ..evaluate.families import LARGER_IS_BETTER
 from ..formats import READERS, tabular
 from ..frames.frame import LocalFrame
 from ..frames.names import columns_of
@@ -31,8 +30,7 @@ from .flags import Flags, require, tag_settings
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, load_pipeline
 
-AT_K = (*NAMES[0], *NAMES[1], *map(normalised, NAMES[1]))
-METRICS = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in AT_K for k in AT)]
+METRICS = [*LARGER_IS_BETTER]
 EXAMPLES = "'microF1>=0.6' or 'hammingLoss<=0.1'"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
@@ -285,7 +283,7 @@ def _text(manifest: dict[str, Any]) -> str:
     rows = manifest["rows"]
     lines = [f"{rows} rows{unknown}, {manifest['rows_without_a_tag']} of them get no tag"]
     for name, value in manifest["metrics"].items():
-        better = "larger" if LARGER_IS_BETTER.get(name, True) else "smaller"
+        better = "larger" if LARGER_IS_BETTER[name] else "smaller"
         lines.append(f"  {name:<20} {value:8.4f}   {better} is better")
     if manifest["output"]:
         output = manifest["output"]

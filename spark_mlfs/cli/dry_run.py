@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..blocks.profile import Profile
+from ..classify import CLASSIFIERS
 from ..engine.base import DIRECT_BYTES
 from ..frames.frame import num_cores
 from ..markup import size
@@ -37,6 +38,7 @@ SERIAL: tuple[str, ...] = (
     "squared feature and label",
 )
 COUNTS = ("feature and label", "feature that meets a label")
+SIBLINGS = 100  # labels below a node of a label tree, by default
 
 
 @cache
@@ -103,12 +105,15 @@ def fit_quantities(profile: Profile, count: int) -> dict[str, float]:
     values = float(kept.nonzero if kept.sparse else kept.n * kept.d)
     q = float(profile.q)
     n = float(profile.n)
+    labels = max(1.0, float(profile.positive.sum()) / max(1.0, n))  # of a row
+    below = min(q, SIBLINGS) + 2 * np.log2(max(1.0, q / SIBLINGS))  # nodes beside a label's path
     return {
         "run": 1.0,
         "row": n,
         "value": values,
         "row and label": n * q,
         "value and label": values * q,
+        "value and node": values * min(q, labels * below),
         "pair of a value and a row": values * n,
     }
 
@@ -165,19 +170,22 @@ def seconds(
         measured = known["on disk"]["rank"].items()
         rank = {**rank, **{name: by_kind for name, by_kind in measured if kind in by_kind}}
     parts += [(rank.get(name, {}), amounts) for name, amounts in ranked]
+    one_thread: list[Any] = []
     if classifier is not None:
         name, count = classifier
         parts += [reading, (known.get("fit", {}).get(name, {}), fit_quantities(profile, count))]
+        one_thread += parts[-1:] if CLASSIFIERS.create(name).one_thread else []
     if not all(by_kind for by_kind, _ in parts):
         return None
     serial_terms = SERIAL if spark else SERIAL + COUNTS
     serial = 0.0
     shared = 0.0
-    for by_kind, amounts in parts:
+    for part in parts:
+        by_kind, amounts = part
         coefficients = by_kind.get(kind) or next(iter(by_kind.values()))
         for term, coefficient in coefficients.items():
             cost = coefficient * amounts[term]
-            if term in serial_terms:
+            if term in serial_terms or part in one_thread:
                 serial += cost
             else:
                 shared += cost

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "numbers of features, or shares such as 10%% (default 10%% to 100%%)",
         nargs="+",
     )
-    flags.value("--metrics", "KIND", "standard (default), msfs-2022", nargs="+")
+    flags.value("--metrics", "KIND", "standard (default), msfs-2022, at-k", nargs="+")
     flags.value(
         "--noise", "SHARE", "Gaussian noise on the features, a share of their standard deviation"
     )

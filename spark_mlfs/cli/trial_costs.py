@@ -3,6 +3,7 @@ fits to a sample, and memory."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..blocks.profile import Profile
+from ..classify import CLASSIFIERS
 from ..engine.base import READ_SHARE
 from ..engine.local import SizingEngine
 from ..errors import worker_errors
@@ -27,7 +29,7 @@ from ..markup import size
 from ..pipeline import Request, Solve
 from ..read.vocabulary import Choice
 from ..statistics.base import Budgets
-from .dry_run import disk_line, fitted, quantities, read_quantities
+from .dry_run import disk_line, fit_quantities, fitted, quantities, read_quantities
 from .reckoning import SAMPLE, scaled
 from .work import packed
 
@@ -120,8 +122,8 @@ def _of_data(
     training = scaled(sample.profile, max(1, round(share * rows)))
     cost = DataCost(read=_of_reading(data.format or "", profile))
     with packed(frame.limit(FITTED), session, None) as few:
-        trial_rows = design.rows(few, Budgets())
-        fits = [_Fits.of(trial_rows, spec, design, rows) for spec in design.classifiers]
+        tried = design.rows(few, Budgets())
+        fits = [_fits_of(tried, spec, design, rows, training) for spec in design.classifiers]
     for candidate in taking_part:
         if candidate.extractor is not None:
             not_counted.add(candidate.title)
@@ -140,7 +142,7 @@ def _add(
     candidate: Candidate,
     design: Design,
     training: Profile,
-    fits: Sequence[_Fits],
+    fits: Sequence[_Fits | _KnownFits],
     splits: int,
     not_counted: set[str],
 ) -> None:
@@ -230,6 +232,38 @@ class _Fits:
         return float(self.times * max(0.2 * short, short + slope * (count - few)))
 
 
+@dataclass(frozen=True)
+class _KnownFits:
+    """Seconds of a fit by the coefficients of what was measured."""
+
+    name: str
+    training: Profile
+
+    def seconds(self, count: int) -> float:
+        known = fitted()["fit"][self.name]
+        return _sum(known, self.training, fit_quantities(self.training, count))
+
+
+def _fits_of(
+    rows: RowSet,
+    spec: ClassifierSpec,
+    design: Design,
+    total: int,
+    training: Profile,
+) -> _Fits | _KnownFits:
+    """Return the seconds of a classifier's fits.
+
+    A process of its own takes a second to start: few rows say nothing of many there."""
+    if CLASSIFIERS.create(spec.name).one_thread and spec.name in fitted()["fit"]:
+        return _KnownFits(spec.name, training)
+    return _Fits.of(rows, spec, design, total)
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process, and of those of its own that have ended."""
+    return time.process_time() + sum(os.times()[2:4])
+
+
 def _timed(
     rows: RowSet,
     spec: ClassifierSpec,
@@ -245,6 +279,6 @@ def _timed(
         train, test = parts.enter_context(rows.split(halves))
         if share < 1:
             train, test = parts.enter_context(train.split(quarters))
-        started = time.process_time()  # whatever else this machine does
+        started = cpu_seconds()  # whatever else this machine does
         evaluated(train, test, features, spec, design.kinds)
-        return time.process_time() - started
+        return cpu_seconds() - started

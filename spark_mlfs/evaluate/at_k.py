@@ -29,6 +29,7 @@ from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from ..blocks.codec import decode, encode
+from ..blocks.profile import Profile
 from ..blocks.tables import column_names, in_order, label_matrices
 from ..errors import DataError, ParameterError
 from ..kernels.matrix import Matrix
@@ -40,11 +41,24 @@ MOST = 1000  # labels of a row, and what a label is worth beside a common one
 # a row's value, below 2²⁰, in fixed point of 2⁻⁴², its halves summed apart: exact up to 2³² rows
 _UNIT, _HALF = 42, 31
 NAMES = ("precisionAt", "ndcgAt"), ("pspAt", "psndcgAt")
+SHORT = {
+    "precisionAt": "P",
+    "ndcgAt": "nDCG",
+    "pspAt": "PSP",
+    "psndcgAt": "PSnDCG",
+}
+LEAST_ROWS = 3  # of training, that propensities take
 
 
 def normalised(name: str) -> str:
     """Return the name of a metric divided by the best possible."""
     return f"normalised{name[0].upper()}{name[1:]}"
+
+
+# the titles of the metrics, by name
+AT_K = {f"{name}{k}": f"{SHORT[name]}@{k}" for names in NAMES for name in names for k in AT} | {
+    f"{normalised(name)}{k}": f"{SHORT[name]}@{k}, normalised" for name in NAMES[1] for k in AT
+}
 
 
 def propensities(
@@ -65,7 +79,7 @@ def propensities(
     positive = np.asarray(counts, np.float64)
     if not (a > 0 and b > 0):
         raise ParameterError(f"a = {a}, b = {b}: both are above 0")
-    if rows < 3 or not ((positive >= 0) & (positive <= rows)).all():
+    if rows < LEAST_ROWS or not ((positive >= 0) & (positive <= rows)).all():
         raise DataError(
             "propensities take three training rows or more, and of each label 0 to all of them; "
             f"there are {rows} rows"
@@ -73,6 +87,14 @@ def propensities(
     C = (np.log(rows) - 1) * (b + 1) ** a
     values = np.asarray(1 / (1 + C * (positive + b) ** -a))
     return pd.Series(values, counts.index) if isinstance(counts, pd.Series) else values
+
+
+def propensities_of(profile: Profile) -> ndarray | None:
+    """Return the propensities (q,) of the labels of training rows that have a profile.
+
+    None of fewer rows with known labels than propensities take."""
+    rows = profile.n - profile.unlabelled
+    return None if rows < LEAST_ROWS else np.asarray(propensities(profile.positive, rows))
 
 
 @dataclass(frozen=True)

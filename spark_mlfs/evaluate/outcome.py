@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import DataError
 from ..formats import counts_words
 from ..output.journal import Journal
-from .metrics import TITLES
+from .families import columns_of
 from .plan import FILES, Comparison
 from .summary import main_metric, summary
 from .trials import EXTRACTED, Candidate
@@ -76,9 +76,14 @@ class Outcome:
     ) -> pd.DataFrame:
         """Return a metric by data set and method, over the splits.
 
-        By default it is `main_metric`, of the first classifier."""
+        By default it is `main_metric`, of the first classifier; another is of the first
+        kind of the plan that has it."""
         assert self.plan is not None
         kind, name = main_metric(self.plan)
+        if metric is not None:
+            kinds = (kind, *self.plan.protocol.metrics)
+            having = (k for k in kinds if metric in columns_of([k]))
+            kind = next(having, kind)
         title = classifier or self.plan.design().classifiers[0].title
         return summary(
             self.cells,
@@ -164,7 +169,8 @@ def _cells(result: Entry, plan: Comparison) -> Iterator[Line]:
             line["whole"] = selects and cell["count"] >= result["features"]
             line["chosen"] = cell["chosen"]
             line["metrics"] = kind
-            line.update({name: cell[kind][name] for name in TITLES})
+            for name in columns_of(plan.protocol.metrics):
+                line[name] = cell[kind].get(name, np.nan)
             line["fit_seconds"] = cell["fit"]
             line["predict_seconds"] = cell["predict"]
             yield line
@@ -193,9 +199,7 @@ def _rankings(result: Entry, data: dict[str, Entry]) -> Iterator[Line]:
 
 
 def _labels(results: Sequence[Entry], plan: Comparison, data: dict[str, Entry]) -> list[Line]:
-    """Return the counts of each label, summed over the splits."""
-    if not plan.protocol.metrics:
-        return []
+    """Return the counts of each label, summed over the splits; none of metrics at k alone."""
     sums: dict[tuple[str, str, str], np.ndarray] = {}
     for result in results:
         for cell in result["cells"]:

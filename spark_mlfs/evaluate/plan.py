@@ -36,6 +36,7 @@ from ..pipeline import Request
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Screen, constraints
 from ..statistics.base import Budgets
+from .families import FAMILIES
 from .protocol import Protocol
 from .trials import ALL_FEATURES, Candidate, Choose, ClassifierSpec, Design, size_of
 
@@ -96,7 +97,7 @@ class ProtocolEntry(Section):
     sizes: list[int | str] = Field(
         [*SIZES], description="numbers of features, or shares such as 10%"
     )
-    metrics: list[Literal["standard", "msfs-2022"]] = Field(["standard"])
+    metrics: list[Literal["standard", "msfs-2022", "at-k"]] = Field(["standard"])
     choose: Choose = Choose()
     noise: float = Field(
         0.0, Number(0, 100), "Gaussian noise, as a share of each feature's standard deviation"
@@ -171,10 +172,23 @@ class Comparison(Section):
             )
         for size in (*self.protocol.sizes, *self.protocol.choose.sizes):
             size_of(str(size), 1)
+        self._check_metrics(prefix)
         published(self.published)
         self.candidates()
         self.design()
         return self
+
+    def _check_metrics(self, prefix: str) -> None:
+        if not self.protocol.metrics:
+            kinds = ", ".join(FAMILIES)
+            raise ParameterError(f"{prefix}[protocol] metrics is empty; give some of {kinds}")
+        choose = self.protocol.choose
+        if choose.metric not in FAMILIES[choose.metrics]:
+            kind = next(kind for kind, names in FAMILIES.items() if choose.metric in names)
+            raise ParameterError(
+                f"{prefix}[protocol] choose.metric {choose.metric!r} is none of the metrics "
+                f"{choose.metrics!r}: give choose.metrics = {kind!r}"
+            )
 
     def _check_data(self, data: DataSet, entry: str) -> None:
         data.format, data.options = with_text(data.format or format_of(data.path), data.options)

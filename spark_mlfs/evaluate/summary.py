@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .metrics import LARGER_IS_BETTER, TITLES
+from .families import FAMILIES, LARGER_IS_BETTER, TITLES, pairs_of
 from .plan import Comparison
 from .significance import (
     Friedman,
@@ -45,7 +45,14 @@ def main_metric(plan: Comparison) -> tuple[str, str]:
     choose = plan.protocol.choose
     kinds = plan.protocol.metrics
     kind = choose.metrics if choose.metrics in kinds else kinds[0]
-    return kind, choose.metric
+    names = FAMILIES[kind]
+    return kind, choose.metric if choose.metric in names else names[0]
+
+
+def measured(cells: pd.DataFrame, kinds: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each kind and metric that some cell has: at k there must be so many labels."""
+    by_kind = {kind: cells[cells["metrics"] == kind] for kind in kinds}
+    return [(kind, name) for kind, name in pairs_of(kinds) if by_kind[kind][name].notna().any()]
 
 
 def value_of(cells: pd.DataFrame, metric: str) -> pd.Series:
@@ -150,22 +157,21 @@ def mean_ranks(
 
     Data sets on which some method did not run are left out."""
     lines = []
-    for kind in plan.protocol.metrics:
-        for metric in LARGER_IS_BETTER:
-            means = summary(
-                cells,
-                kind,
-                metric,
-                classifier,
-                methods,
-            ).mean
-            table = means.drop(columns=ALL_FEATURES, errors="ignore").dropna()
-            if len(table) and table.shape[1] >= 2:
-                # ranks are of two data sets at least: they are given twice
-                twice = np.vstack([table.to_numpy()] * 2)
-                ranks = ranks_of(twice, LARGER[metric])[: len(table)]
-                line = dict(zip(table.columns, ranks.mean(axis=0), strict=True))
-                lines.append({"metrics": kind, "metric": metric} | line)
+    for kind, metric in measured(cells, plan.protocol.metrics):
+        means = summary(
+            cells,
+            kind,
+            metric,
+            classifier,
+            methods,
+        ).mean
+        table = means.drop(columns=ALL_FEATURES, errors="ignore").dropna()
+        if len(table) and table.shape[1] >= 2:
+            # ranks are of two data sets at least: they are given twice
+            twice = np.vstack([table.to_numpy()] * 2)
+            ranks = ranks_of(twice, LARGER[metric])[: len(table)]
+            line = dict(zip(table.columns, ranks.mean(axis=0), strict=True))
+            lines.append({"metrics": kind, "metric": metric} | line)
     return pd.DataFrame(lines)
 
 
@@ -244,11 +250,6 @@ def _numbers(index: pd.Index) -> pd.Index:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def metric_title(metric: str, kind: str = "standard") -> str:
-    """Return a metric's title, with its definition where that is not the standard one."""
-    return TITLES[metric] + ("" if kind == "standard" else f" ({kind})")
 
 
 def better(metric: str) -> str:

@@ -43,7 +43,9 @@ from ..read.sections import Field, Section
 from ..select import Screen
 from ..select.constraints import kept_rows
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic, accumulate
-from .metrics import KINDS, LARGER_IS_BETTER, METRICS, Sums
+from .at_k import SumsAtK, propensities_of
+from .families import K_BEST, KINDS, LARGER_IS_BETTER, value_of, values_of
+from .metrics import Sums
 from .protocol import Protocol
 from .rowset import GramPool, RowSet
 from .term_weights import TermWeights, TextRows
@@ -148,7 +150,7 @@ class Choose(Section):
     """How the best cell of a grid is chosen: by the mean metric over inner folds, of the first
     classifier."""
 
-    metric: str = Field("averagePrecision", Choice(tuple(METRICS)))
+    metric: str = Field("averagePrecision", Choice(tuple(LARGER_IS_BETTER)))
     metrics: str = Field("standard", Choice(KINDS))
     folds: int = Field(3, Integer(2, 30))
     sizes: list[int | str] = Field(
@@ -201,10 +203,11 @@ def size_of(text: str, width: int) -> int:
 @dataclass
 class PredictionSums(Statistic, layout="rows"):
     """`Sums` of a predictor's labels and scores over rows whose labels are known, one for each kind
-    of metrics."""
+    of metrics; of those at k `SumsAtK`, with `propensities` (q,) where these are known."""
 
     predictor: Predictor
     kinds: tuple[str, ...]
+    propensities: ndarray | None = None
 
     def partial(self, block: Block, profile: Profile) -> State:
         rows = known_rows(block, profile)
@@ -212,20 +215,27 @@ class PredictionSums(Statistic, layout="rows"):
         state: State = {}
         for part, labels, scores in self.predictor.parts(rows.x, profile.q):
             for kind in self.kinds:
+                if kind == K_BEST:
+                    k_best = SumsAtK.of(truth[part], scores, propensities=self.propensities)
+                    rows_and_values = {"rows": np.array([k_best.rows]), "values": k_best.values}
+                    state = accumulate(state, rows_and_values)
+                    continue
                 sums = Sums.of(truth[part], labels, scores, kind)
                 names = ("counts", "shares", "labels")
                 values = {f"{kind} {name}": getattr(sums, name) for name in names}
                 state = accumulate(state, values)
         return state
 
-    def finish(self, state: State, profile: Profile) -> list[Sums]:
+    def finish(self, state: State, profile: Profile) -> list[Sums | SumsAtK]:
         return [
-            Sums(state[f"{kind} counts"], state[f"{kind} shares"], state[f"{kind} labels"], kind)
+            SumsAtK(int(state["rows"][0]), state["values"])
+            if kind == K_BEST
+            else Sums(*(state[f"{kind} {name}"] for name in ("counts", "shares", "labels")), kind)
             for kind in self.kinds
         ]
 
     def state_bytes(self, profile: Profile) -> int:
-        return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
+        return len(self.kinds) * (8 * (90 + 3 * profile.q) + envelope(3))
 
 
 def _only(features: ndarray, block: Block) -> Block:
@@ -251,7 +261,7 @@ def evaluated(
     features: ndarray,
     spec: ClassifierSpec,
     kinds: tuple[str, ...],
-) -> tuple[list[Sums], float, float]:
+) -> tuple[list[Sums | SumsAtK], float, float]:
     """Fit a classifier on some features of the training rows and predict the test rows.
 
     Returns the sums over the test rows, a kind each, and the seconds to fit and to predict."""
@@ -267,7 +277,8 @@ def evaluated(
         state = classifier.fit(train.engine(varying), spec.parameters)
         predictor = classifier.predictor(state)
     fitted = time.perf_counter()
-    statistic = PredictionSums(predictor, kinds)
+    known = propensities_of(train.profile) if K_BEST in kinds else None
+    statistic = PredictionSums(predictor, kinds, known)
     (sums,) = test.engine().run(statistic, keep=False)
     return sums, fitted - started, time.perf_counter() - fitted
 
@@ -292,9 +303,10 @@ def _cell(
     cell["fit"] = round(fit_seconds, 4)
     cell["predict"] = round(predict_seconds, 4)
     for kind, sums_of_kind in zip(kinds, sums, strict=True):
-        cell[kind] = sums_of_kind.metrics() | sums_of_kind.tail()
-    if with_labels:
-        cell["labels"] = sums[0].labels.tolist()
+        cell[kind] = values_of(sums_of_kind, train.profile.q)
+    by_label = [each.labels for each in sums if isinstance(each, Sums)]
+    if with_labels and by_label:
+        cell["labels"] = by_label[0].tolist()
     return cell
 
 
@@ -538,7 +550,7 @@ def _inner_metric(
         design.classifiers[0],
         kinds,
     )
-    return sums.metrics()[choosing.metric]
+    return value_of(sums, train.profile.q, choosing.metric)
 
 
 # ---- all of them ----

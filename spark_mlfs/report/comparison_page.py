@@ -6,7 +6,6 @@ tables give the same bytes."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pandas as pd
 
 from ..evaluate import summary as tables
 from ..evaluate.compare import ForgetfulJournal, run
-from ..evaluate.metrics import LARGER_IS_BETTER
+from ..evaluate.families import K_BEST, titled
 from ..evaluate.outcome import Outcome, leakage_line
 from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_comparison
 from ..evaluate.trials import ALL_FEATURES
@@ -69,7 +68,7 @@ class ComparisonView:
         self.places = {method: i for i, method in enumerate(self.methods)}
         self.marks = key_of(self.places)
         self.kind, self.metric = tables.main_metric(plan)
-        self.metrics = list(product(plan.protocol.metrics, LARGER_IS_BETTER))
+        self.metrics = tables.measured(outcome.cells, plan.protocol.metrics)
         self.others = [pair for pair in self.metrics if pair != (self.kind, self.metric)]
         self.apart = leakage_line(plan, outcome.data)
 
@@ -105,7 +104,7 @@ class ComparisonView:
 
     def titled(self, kind: str, metric: str, suffix: str = "") -> dict[str, Any]:
         """Return the name and the title of a metric, and which values are better."""
-        name = tables.metric_title(metric, kind)
+        name = titled(metric, kind)
         return {
             "name": name,
             "title": capital(name + suffix),
@@ -294,7 +293,7 @@ class ComparisonView:
             text = parameters.translate(without_signs)
             spent = seconds[(data, method)]
             chosen.append((data, method, text, ", ".join(sizes), len(rows), spent))
-        title = tables.metric_title(choose.metric, choose.metrics)
+        title = titled(choose.metric, choose.metrics)
         return {
             "chosen": chosen,
             "by": title,
@@ -310,9 +309,11 @@ class ComparisonView:
                 settings[name] = ", ".join(map(str, features))
         return settings
 
-    def labels(self) -> dict[str, Any]:
-        """Return macro-F1 of the rarest labels, and F1 of every label."""
-        kind = self.plan.protocol.metrics[0]
+    def labels(self) -> dict[str, Any] | None:
+        """Return macro-F1 of the rarest labels, and F1 of every label; None of metrics at k."""
+        kind = next((kind for kind in self.plan.protocol.metrics if kind != K_BEST), None)
+        if kind is None:
+            return None
         rare = self.table(self.classifier, kind, "tailMacroF1")
         table = self.outcome.labels
         if not len(table):

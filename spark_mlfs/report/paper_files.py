@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..evaluate import summary as tables
-from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
+from ..evaluate.families import TITLES, redefined, titled
 from ..evaluate.outcome import Outcome
 from ..evaluate.trials import ALL_FEATURES
 from ..markup import render
@@ -65,8 +65,8 @@ def files(
             for (name, figure), suffix in product(_figures(outcome, spec.title), figures):
                 yield f"figures/{_file_name(name)}.{suffix}", saved(figure, suffix)
         if "latex" in kinds:
-            for kind, metric in product(outcome.plan.protocol.metrics, LARGER_IS_BETTER):
-                name = metric if kind == "standard" else f"{metric}-{kind}"
+            for kind, metric in tables.measured(outcome.cells, outcome.plan.protocol.metrics):
+                name = f"{metric}-{kind}" if redefined(kind) else metric
                 table = latex(outcome, kind, metric, spec.title)
                 yield f"tables/{_file_name(f'{name}-{spec.title}')}.tex", table.encode()
         ranks = rank_table(outcome, spec.title, outcome.methods) if RANKS in kinds else None
@@ -93,7 +93,7 @@ def rank_table(outcome: Outcome, classifier: str, methods: Sequence[str]) -> Ran
         return None
     names = [name for name in ranks.columns if name not in ("metrics", "metric")]
     table = ranks[names].T
-    table.columns = list(map(tables.metric_title, ranks["metric"], ranks["metrics"]))
+    table.columns = list(map(titled, ranks["metric"], ranks["metrics"]))
     table["mean"] = table.mean(axis=1)
     best = table.round(6).eq(table.round(6).min())
     rows = [(name, list(zip(table.loc[name], best.loc[name], strict=True))) for name in names]
@@ -260,7 +260,7 @@ def latex(
         "table.tex.j2",
         rows=list(tables.summary_rows(summary, metric)),
         data=summary.mean.index,
-        title=capital(tables.metric_title(metric, kind)),
+        title=capital(titled(metric, kind)),
         better=tables.better(metric),
         classifier=classifier,
     )

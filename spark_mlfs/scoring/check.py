@@ -17,7 +17,8 @@ from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.pack import collected
 from ..errors import DataError, option, worker_errors
-from ..evaluate.at_k import AT, SumsAtK, best_of, propensities, stored
+from ..evaluate.at_k import LEAST_ROWS, SumsAtK, best_of, propensities, stored
+from ..evaluate.families import values_of
 from ..evaluate.metrics import Sums, added
 from ..frames.frame import Kind, LocalFrame
 from ..frames.stages import LastStage, mapped
@@ -32,7 +33,6 @@ BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
 # labels times steps between two powers of two: of more labels histograms are coarser
 CELLS = 1 << 14
 RANKS = 20  # labels of a row, best first, that are counted apart
-LEAST_ROWS = 3  # of training, that propensities take
 MERGERS = 16  # states that the driver takes at most, where they have histograms
 NO_CELLS = np.zeros((3, 0), np.int64)
 NO_NAMES = RowNames()
@@ -100,8 +100,7 @@ class Measured:
 
         The latter where there are so many labels; by propensity, too, where the pipeline knows how
         many training rows have a label."""
-        ks = [k for k in AT if k <= self.sums.q]
-        return {**self.sums.metrics(), **self.at_k.metrics(ks)}
+        return self.sums.metrics() | values_of(self.at_k, self.sums.q)
 
     def threshold(self, share: float) -> float:
         """Return the largest value that at most such a share of the rows stays below.
@@ -255,7 +254,7 @@ class Check:
         """Return those of the labels by the training rows, None where these are not known."""
         classifier = self.scorer.classifier
         shares = np.array([*classifier.labelShares.values()])
-        rows = int(classifier.summary["rows"])
+        rows = classifier.knownRows
         if len(shares) != len(classifier.labelNames) or rows < LEAST_ROWS:
             return None
         return np.asarray(propensities(np.rint(shares * rows), rows))

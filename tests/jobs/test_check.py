@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.at_k import inverse_propensities, metrics_at_k
 from pyspark.ml import PipelineModel
 from pyspark.sql import functions as F
 from sklearn import metrics as known
@@ -21,6 +22,8 @@ from sklearn import metrics as known
 from spark_mlfs.adapters.rows import RowTask
 from spark_mlfs.adapters.tags import overtagged
 from spark_mlfs.cli.check import _notes
+from spark_mlfs.cli.work import load_pipeline
+from spark_mlfs.frames.frame import LocalSession
 from spark_mlfs.read.encoded import Gallery, RowNames
 from spark_mlfs.scoring import check as checking
 from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, value_of
@@ -135,6 +138,44 @@ def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     assert [row["label"] for row in found["labels"]] == TAGS and [
         row["support"] for row in found["labels"]
     ] == list(truth.sum(axis=0))
+
+
+@pytest.mark.slow
+def test_metrics_at_k_on_both_engines_are_those_of_the_formula(spark, run, home, predicted):
+    """Propensities too: they are of the training rows, whatever the rows that are measured."""
+    truth, _, s = predicted
+    tags = [text.split(";") for text in frame_of(0, 240)["tags"]]
+    inverse = inverse_propensities(np.array([[tag in row for tag in TAGS] for row in tags]))
+    want = {}
+    for k in (1, 3, 5):
+        want |= metrics_at_k(truth, s, inverse, k)
+    found = [json.loads(run(*flags(home, "--engine", engine))[1]) for engine in ("local", "spark")]
+    assert ["spark" in each["versions"] for each in found] == [False, True]
+    for each in found:
+        assert {name: each["metrics"][name] for name in want} == pytest.approx(want, abs=1e-12)
+    assert found[0]["metrics"] == found[1]["metrics"]
+    scorer = load_scorer(spark, str(home / "run"))
+    rows = pd.read_json(home / "new.json", lines=True)
+    rows["truth"] = rows.pop("tags").str.split(";")
+    parts = Check(scorer, "truth").run(spark.createDataFrame(rows).repartition(7))
+    assert parts.metrics() == found[1]["metrics"]
+
+
+@pytest.mark.local
+def test_propensities_are_of_the_training_rows_with_known_labels(run, tmp_path):
+    """A null is an unknown label: such rows are no rows to learn from."""
+    frame = frame_of(0, 120)
+    frame["tags"] = [None if i < 50 else text for i, text in enumerate(frame["tags"])]
+    frame.to_json(tmp_path / "train.json", orient="records", lines=True)
+    labels = ("--labels-col", "tags", "--option", "label_delimiter=;")
+    data = ("--data", tmp_path / "train.json", "--format", "json", "--features", "x*", *labels)
+    chosen = ("--method", "mim", "--num-top-features", 3, "--classifier", "mlknn")
+    code, _, err = run("select", *data, *chosen, "--output", tmp_path / "run")
+    assert code == 0, err
+    scorer = load_pipeline(LocalSession(), str(tmp_path / "run"), None)
+    tags = [text.split(";") for text in frame["tags"][50:]]
+    inverse = inverse_propensities(np.array([[tag in row for tag in TAGS] for row in tags]))
+    assert Check(scorer, "truth")._propensities() == pytest.approx(1 / np.array(inverse))
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ job that fits them."""
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,10 +49,10 @@ def test_coefficients_are_of_every_method_and_of_known_quantities():
         assert all(
             set(terms) <= set(dry_run.read_quantities(held.profile)) for terms in by_kind.values()
         )
-    formats = {"parquet", "csv", "json", "arff", "libsvm", "text", "xc", "fasttext"}
+    formats = {"parquet", "csv", "json", "arff", "libsvm", "text", "xc", "fasttext", "mat"}
     assert formats | {"text of csv"} <= set(known["read"])
     fitted = dry_run.fit_quantities(held.profile, 5)
-    assert set(CLASSIFIERS) - {"plt"} <= set(known["fit"])
+    assert {*CLASSIFIERS, "plt"} <= set(known["fit"])
     for by_kind in known["fit"].values():
         assert all(set(terms) <= set(fitted) for terms in by_kind.values())
     assert {*dry_run.SERIAL, *dry_run.COUNTS} <= {*amounts, "feature"} and 0 < known["command"][
@@ -172,6 +173,37 @@ def test_the_seconds_of_a_classifier_are_those_of_reading_again_and_of_its_fit(p
     sparse = model.generated(300, 40, 5, 4)
     fullest = np.sort(sparse.profile.stored)[-7:].sum()
     assert dry_run.fit_quantities(sparse.profile, 7)["value"] == fullest
+
+
+def test_a_label_tree_costs_its_nodes_and_one_thread(plain, monkeypatch):
+    known = dry_run.fitted() | {"fit": {"plt": {"sparse": {"value and node": 0.5, "row": 1.0}}}}
+    monkeypatch.setattr(dry_run, "fitted", lambda: known)
+    profile = model.tagged(200, 50, 400, 8).profile
+    labels = profile.positive.sum() / 200
+    amounts = dry_run.fit_quantities(profile, 50)
+    nodes = labels * (100 + 2 * np.log2(400 / 100))  # siblings of the leaf, and of two nodes above
+    assert amounts["value and node"] == pytest.approx(amounts["value"] * nodes)
+    few = dry_run.fit_quantities(model.tagged(200, 50, 30, 8).profile, 50)
+    assert few["value and node"] == few["value"] * 30  # a tree has no more nodes than labels then
+    one, two = (
+        dry_run.seconds("parquet", profile, [], cores, False, ("plt", 50)) for cores in (1, 2)
+    )
+    of_fit = 0.5 * amounts["value and node"] + 200
+    assert one["core_seconds"] == two["core_seconds"] and two["of_it_alone"] > of_fit
+    assert two["seconds"] == pytest.approx(two["of_it_alone"] + 2 * profile.nonzero / 2)
+
+
+def test_processes_of_its_own_are_counted():
+    work = "sum(range(20_000_000))"
+    seconds, _ = model.cpu(lambda: subprocess.run([sys.executable, "-c", work], check=True))
+    assert seconds > 0.1
+
+
+@pytest.mark.local
+def test_a_dry_run_says_the_seconds_of_a_label_tree(run, tmp_path):
+    flags = ("select", *MADE, "--method", "mim", "--output", tmp_path / "x", "--dry-run", "--json")
+    with_tree = json.loads(run(*flags, "--classifier", "plt")[1])["cost"]
+    assert with_tree["of_it_alone"] > json.loads(run(*flags)[1])["cost"]["of_it_alone"]
 
 
 def test_bytes_that_spark_moves(monkeypatch):

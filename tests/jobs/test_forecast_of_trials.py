@@ -48,6 +48,19 @@ def test_rankings_are_those_of_the_trials(forecast, monkeypatch):
 
 
 @pytest.mark.local
+def test_a_label_tree_is_not_tried_on_few_rows(forecast, monkeypatch):
+    """Its process takes a second to start, whatever the rows: what was measured of more tells."""
+    monkeypatch.setitem(globals(), "PLAN", PLAN.replace("mlknn", "plt"))
+    monkeypatch.setattr(trial_costs, "_timed", lambda *_: pytest.fail("a tree was tried"))
+    monkeypatch.setattr(trial_costs, "fit_quantities", lambda profile, count: {"run": count})
+    known = dry_run.fitted() | {"fit": {"plt": {"dense": {"run": 2.0}}}}
+    monkeypatch.setattr(trial_costs, "fitted", lambda: known)
+    cost = json.loads(forecast("3-fold", "--json"))["cost"]
+    of_a_grid = 2 * 2 * (3 + 6)  # two cells on two inner folds, at 3 and 6 features
+    assert cost["classifiers"] == pytest.approx(2 * 3 * (of_a_grid + 2 * (3 + 6) + 12))
+
+
+@pytest.mark.local
 def test_it_says_seconds_and_memory(forecast):
     text = forecast("3-fold")
     (seconds,) = [line for line in text.splitlines() if line.startswith("seconds")]

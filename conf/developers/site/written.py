@@ -18,7 +18,7 @@ import pages
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.cli.command import COMMANDS, parser
 from spark_mlfs.cli.config import RunConfig
-from spark_mlfs.evaluate.metrics import LARGER_IS_BETTER, TITLES
+from spark_mlfs.evaluate.families import LARGER_IS_BETTER, TITLES
 from spark_mlfs.evaluate.plan import Comparison
 from spark_mlfs.extract import EXTRACTORS
 from spark_mlfs.formats import READERS
