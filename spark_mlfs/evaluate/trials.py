@@ -304,7 +304,7 @@ def _cell(
     cell["predict"] = round(predict_seconds, 4)
     for kind, sums_of_kind in zip(kinds, sums, strict=True):
         cell[kind] = values_of(sums_of_kind, train.profile.q)
-    by_label = [each.labels for each in sums if isinstance(each, Sums)]
+    by_label = [part.labels for part in sums if isinstance(part, Sums)]
     if with_labels and by_label:
         cell["labels"] = by_label[0].tolist()
     return cell
