@@ -226,7 +226,7 @@ class Plan:
                 self.hierarchy_at = k
                 self.hierarchy = Hierarchy.of(a.categories or (), header.place(a))
             elif a.kind in (HIERARCHICAL, *UNUSABLE):
-                remedy = f"drop it with ignore=[{a.name!r}] or encode it as numbers first"
+                remedy = f"drop it with {option('ignore', a.name)} or encode it as numbers first"
                 raise DataError(
                     f"{header.place(a)} is of type {a.kind}, which is neither a feature nor "
                     f"a label; {remedy}"

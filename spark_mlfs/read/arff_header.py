@@ -328,7 +328,7 @@ def _labels_of_files(
         if set(chosen) != set(by_relation):
             notice(
                 f"{file}: the labels are those of {posixpath.basename(xml)} beside it, not the "
-                f"-C {n} of @relation; pass labels={n} for those"
+                f"-C {n} of @relation; pass {option('labels', n)} for those"
             )
     return chosen
 
