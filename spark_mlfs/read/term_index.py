@@ -15,6 +15,14 @@ from .words import Splitting
 _ABSENT = -1
 
 
+def _index_of(keys: ndarray) -> pd.Index:
+    """Return an index of keys that threads may look up: pandas makes its table at the first use,
+    which another thread takes for whole before it is."""
+    index = pd.Index(keys)
+    _ = index.is_unique
+    return index
+
+
 class TermIndex:
     """Finds the terms of a vocabulary in texts that are split.
 
@@ -43,7 +51,7 @@ class TermIndex:
                 runs, places = runs[lengths[places] >= length], places[lengths[places] >= length]
                 keys = runs * self.width + words[starts[places] + length - 1]
                 runs, distinct = pd.factorize(keys)
-                self.keys.append(pd.Index(distinct))
+                self.keys.append(_index_of(distinct))
             features = np.full(self.width if length == 1 else len(distinct), _ABSENT, np.int64)
             ends = lengths[places] == length
             features[runs[ends]] = places[ends]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +22,7 @@ from spark_mlfs.frames.frame import Kind, LocalFrame
 from spark_mlfs.frames.schema import attribute_names
 from spark_mlfs.read import words as read_words
 from spark_mlfs.read.split_texts import SplitTexts
+from spark_mlfs.read.term_index import TermIndex
 from spark_mlfs.read.vocabulary import Choice, TooManyTerms, vocabulary_of
 from spark_mlfs.read.word_vectors import SplitReader, TermVectors
 from spark_mlfs.read.words import Splitting
@@ -259,6 +263,28 @@ def test_counts_of_the_first_pass_are_those_of_texts_that_are_read_again(ngrams,
     np.testing.assert_array_equal(rows(1, 3, 999).toarray(), expected[1][3:])
     split.counts = None  # as where they take too much: by the numbers of words
     np.testing.assert_array_equal(rows(1, 3, 999).toarray(), expected[1][3:])
+
+
+def test_threads_look_pairs_up_at_once():
+    """One made the table of pairs while another looked up: an error, five times of twelve."""
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    singles = [f"w{number}" for number in range(150)]
+    pairs = [f"{first} {second}" for first in singles for second in singles[:100]]
+    numbers, starts = np.arange(400) % 150, np.array([0, 400])
+
+    def places(index, start):
+        start.wait()
+        return index.places(numbers, starts)[1].tolist()
+
+    try:
+        for _ in range(10):
+            index = TermIndex([*singles, *pairs], Splitting(ngrams=(1, 2)))
+            with ThreadPoolExecutor(4) as threads:
+                found = [*threads.map(places, [index] * 4, [Barrier(4)] * 4)]
+            assert found == [found[0]] * 4
+    finally:
+        sys.setswitchinterval(switching)
 
 
 def test_what_counts_sees_whether_a_term_occurs():
