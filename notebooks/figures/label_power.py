@@ -49,9 +49,8 @@ def measured(scores: np.ndarray, truth: np.ndarray) -> tuple[float, float, float
 def measure(name: str) -> pd.DataFrame:
     """A line a split, power and size."""
     x, y = loader.load(name, DATA)[:2]
-    x = np.asarray(x.todense() if sp.issparse(x) else x, float)
     rows = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
-    x, y = x[rows], np.asarray(y)[rows]
+    x, y = sp.csr_matrix(x)[rows].astype(float), np.asarray(y)[rows]
     sizes = [size for size in SIZES if size < x.shape[1]]
     lines = []
     for draw in range(DRAWS):
@@ -66,10 +65,9 @@ def measure(name: str) -> pd.DataFrame:
                     )
                 for size in sizes:
                     columns = ranking["index"].to_numpy()[:size]
-                    scaler = StandardScaler().fit(x[train][:, columns])
-                    inside, outside = (
-                        scaler.transform(x[part][:, columns]) for part in (train, test)
-                    )
+                    inside, outside = (x[part][:, columns].toarray() for part in (train, test))
+                    scaler = StandardScaler().fit(inside)
+                    inside, outside = scaler.transform(inside), scaler.transform(outside)
                     scores = Ridge(10.0).fit(inside, y[train]).predict(outside)
                     values = dict(zip(METRICS, measured(scores, y[test]), strict=True))
                     lines.append({"split": (draw, fold), "power": power, "size": size, **values})
