@@ -16,8 +16,7 @@ from ..frames.tables import unlazy
 from .tables import narrowest, numbers
 
 ROWS = 1 << 16  # of a batch, where the stream takes a wish
-# of the rows that become a chunk: so many are given back to the system, fewer to the heap
-RUN_BYTES = 40 << 20
+RUN_BYTES = 8 << 20  # of the rows that become a chunk: what is made of one is several times that
 
 
 @dataclass

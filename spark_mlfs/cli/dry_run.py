@@ -39,6 +39,9 @@ SERIAL: tuple[str, ...] = (
 )
 COUNTS = ("feature and label", "feature that meets a label")
 SIBLINGS = 100  # labels below a node of a label tree, by default
+# of rows that are read and packed at once, and are not given back: at most, measured
+READ_BYTES = 80 << 20
+LEARNING_BYTES = 64 << 20  # of the libraries that classifiers import
 
 
 @cache
@@ -50,6 +53,15 @@ def fitted() -> dict[str, Any]:
     text = Path(__file__).with_name("costs.json").read_text(encoding="utf-8")
     coefficients: dict[str, Any] = json.loads(text)
     return coefficients
+
+
+def bytes_of_process(learns: bool) -> int:
+    """Return the bytes that a command takes beside its rows and statistics.
+
+    These do not grow with the rows; with them are those of a classifier that it fits, if it
+    `learns`."""
+    memory: int = fitted()["command"]["memory"]
+    return memory + READ_BYTES + learns * LEARNING_BYTES
 
 
 def read_quantities(profile: Profile) -> dict[str, float]:
@@ -277,7 +289,7 @@ def forecast(reckoning: Reckoning, rows: int) -> dict[str, Any]:
             not on_spark and reckoning.place == "disk",
         ),
         **traffic(profile, known, sizes, tasks),
-        "memory_bytes": fitted()["command"]["memory"] + total,
+        "memory_bytes": bytes_of_process(bool(config.classifier.name)) + total,
         "reckoned_bytes": total,
         "memory_allowed": memory,
         "disk_bytes": profile.size if reckoning.place == "disk" and not on_spark else 0,

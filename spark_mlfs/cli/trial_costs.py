@@ -29,7 +29,14 @@ from ..markup import size
 from ..pipeline import Request, Solve
 from ..read.vocabulary import Choice
 from ..statistics.base import Budgets
-from .dry_run import disk_line, fit_quantities, fitted, quantities, read_quantities
+from .dry_run import (
+    bytes_of_process,
+    disk_line,
+    fit_quantities,
+    fitted,
+    quantities,
+    read_quantities,
+)
 from .reckoning import SAMPLE, scaled
 from .work import packed
 
@@ -73,7 +80,7 @@ def costs_of(plan: Comparison, candidates: Sequence[Candidate], memory: int | No
         "classifiers": sum(cost.classifiers for cost in costs.values()),
         "by_data": {name: cost.rankings + cost.classifiers for name, cost in costs.items()},
         "not_counted": sorted(not_counted),
-        "memory_bytes": fitted()["command"]["memory"] + max(c.bytes for c in costs.values()),
+        "memory_bytes": bytes_of_process(True) + max(cost.bytes for cost in costs.values()),
         "memory_allowed": session.memory,
         "disk_bytes": sum(cost.disk for cost in costs.values()),
         "scratch": session.scratch.place,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -90,3 +91,16 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
         assert ended["code"] == 0, ended
         peaks.append(ended["MB"])
     assert peaks[1] - peaks[0] < 16 + memory.SLACK_MB
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("further", [[], ["--classifier", "br-svm"]])
+def test_small_rows_keep_to_the_bytes_that_are_said(run, tmp_path, further):
+    """What does not grow with the rows is in the bound, too."""
+    flags = [*map(str, written(tmp_path, 20_000)), "--method", "mim", *further]
+    words = ["select", *flags, "--engine", "local", "--output", str(tmp_path / "out")]
+    code, out, err = run(*words, "--dry-run", "--json")
+    assert code == 0, err
+    ended = memory.peak("-m", "spark_mlfs.cli", *words, "--quiet")
+    assert ended["code"] == 0, ended
+    assert ended["MB"] << 20 < json.loads(out)["memory_bytes"]

@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from spark_mlfs.kernels.information import CountLogs
+from spark_mlfs.kernels.information import CELLS, CountLogs
 
 EXTENDED = np.finfo(np.longdouble).nmant > 52
 
@@ -37,3 +37,9 @@ def test_a_table_and_a_count_alone_are_the_same(monkeypatch):
     table = CountLogs(3000, 80)(counts)
     monkeypatch.setattr(information, "TABLE_ROWS", 10)
     np.testing.assert_array_equal(CountLogs(3000, 80)(counts), table)
+
+
+def test_a_table_that_is_made_in_runs_has_every_count():
+    logs = CountLogs(2 * CELLS + 7, 8)
+    counts = np.arange(logs.n + 1)
+    assert logs(counts).tolist() == logs._compute(counts).tolist()
