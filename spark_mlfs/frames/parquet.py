@@ -143,9 +143,18 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
         num_rows=num_rows,
     )
     setattr(frame, INDEX, index_of(readers[0].metadata.metadata))
-    objects = {f.name: f.type for f in schema if kinds[f.name].name.startswith("struct")}
-    setattr(frame, OBJECTS, objects)
+    objects = {f.name: f.type for f in schema if kinds[f.name].name != "vector"}
+    setattr(frame, OBJECTS, objects_of(objects))
     return frame
+
+
+def objects_of(types: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
+    """Return the columns that hold objects, or lists of objects."""
+    return {
+        name: kind
+        for name, kind in types.items()
+        if pa.types.is_struct(kind.value_type if pa.types.is_list(kind) else kind)
+    }
 
 
 def index_of(file_metadata: Mapping[bytes, bytes] | None) -> list[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..errors import DataError
 from .frame import Batches, LocalFrame, Part
 from .names import OBJECTS, with_text_names
-from .parquet import kind_of_arrow, plain_type
+from .parquet import kind_of_arrow, objects_of, plain_type
 
 ROWS = 1 << 16  # of a part
 
@@ -57,7 +57,7 @@ def frame_of(table: pa.Table) -> LocalFrame:
     kinds = {field.name: kind_of_arrow(field.type) for field in schema}
     sizes = {name: table[name].nbytes for name in schema.names}
     frame = LocalFrame(parts, kinds, sizes=sizes, num_rows=table.num_rows)
-    setattr(frame, OBJECTS, {f.name: f.type for f in schema if pa.types.is_struct(f.type)})
+    setattr(frame, OBJECTS, objects_of({f.name: f.type for f in schema}))
     return frame
 
 

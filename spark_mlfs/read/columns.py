@@ -15,7 +15,7 @@ from ..frames.stages import MadeColumn, mapped, with_columns
 from ..lazy import Column, DataFrame, F
 from .canonical import CanonicalRows, cells_of, kind_of_cells
 from .csv_files import narrowed
-from .fields import with_fields
+from .fields import by_key, with_fields
 from .layout import Layout, cells_of_labels, label_texts, layout_of, with_categories
 from .missing import impute
 from .row_hashes import is_hashed
@@ -83,6 +83,7 @@ def labels_of(source: DataFrame, p: Mapping[str, Any], called: str) -> tuple[Dat
     """Return a table with its labels as the one column `called`: a vector, array or tags.
 
     The options `p` are those of `Table`; the labels are named where they have names."""
+    p = by_key(source, p)
     source = with_fields(source, {"labels": p["labels"]})
     columns = columns_of(source, p["labels"], "labels")
     source = narrowed(source, None, label_texts(source, columns, p))

@@ -1,4 +1,6 @@
-"""Fields of objects as columns: ``a.b`` is b of the column a, unless a column is called so."""
+"""Fields of objects as columns: ``a.b`` is b of the column a, unless a column is called so.
+
+Of a list of objects it is the list of what they have."""
 
 from __future__ import annotations
 
@@ -7,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..frames.frame import LocalFrame
+from ..frames.frame import LocalFrame, kinds_of
 from ..frames.names import OBJECTS, STAGED, column_named
-from ..frames.parquet import kind_of_arrow
+from ..frames.parquet import kind_of_arrow, plain_type
 from ..frames.stages import MadeColumn, with_columns
 from ..lazy import Column, DataFrame
 
@@ -50,7 +53,11 @@ def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame
         return source
     if is_local:
         leaves = {
-            field: MadeColumn(kind_of_arrow(kind), partial(_field, path=path), path[:1])
+            field: MadeColumn(
+                kind_of_arrow(plain_type(kind)),
+                partial(_field, path=path, kind=plain_type(kind)),
+                path[:1],
+            )
             for field, (path, kind) in used.items()
         }
         out: Any = with_columns(source, leaves)
@@ -64,31 +71,73 @@ def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame
     return out
 
 
+def by_key(source: DataFrame, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with the field that `label_key` names in the place of the labels.
+
+    As they are where the labels are no list of objects."""
+    labels = options["labels"]
+    name = labels[0] if isinstance(labels, list | tuple) and len(labels) == 1 else labels
+    key = options.get("label_key")
+    kinds = kinds_of(source)
+    of_objects = isinstance(name, str) and name in kinds and kinds[name].element is not None
+    if key is None or not of_objects or not kinds[name].name.startswith("array<struct"):
+        return dict(options)
+    return {**options, "labels": f"{name}.{key}"}
+
+
 def _objects(source: DataFrame) -> dict[str, Any]:
-    """Return the columns of a frame of Spark's that hold objects."""
-    return {f.name: f.dataType for f in source.schema.fields if hasattr(f.dataType, "fields")}
+    """Return the columns of a frame of Spark's that hold objects, or lists of them."""
+    kinds = {f.name: f.dataType for f in source.schema.fields}
+    return {name: kind for name, kind in kinds.items() if hasattr(_of_list(kind), "fields")}
 
 
-def _leaves(path: list[str], kind: Any) -> dict[str, tuple[list[str], Any]]:
-    """Return the fields below a column: their path, and their type."""
+def _of_list(kind: Any) -> Any:
+    """Return the type of the entries of a list, another type as it is."""
+    if isinstance(kind, pa.DataType):
+        return kind.value_type if pa.types.is_list(kind) else kind
+    return getattr(kind, "elementType", kind)
+
+
+def _leaves(path: list[str], kind: Any, listed: bool = False) -> dict[str, tuple[list[str], Any]]:
+    """Return the fields below a column: their path, and their type.
+
+    Those of a list are `listed`; of a list within it there are none."""
     leaves: dict[str, tuple[list[str], Any]] = {}
-    fields = kind if isinstance(kind, pa.DataType) else kind.fields
-    for field in fields:
+    entries = _of_list(kind)
+    if listed and entries is not kind:
+        return leaves
+    listed |= entries is not kind
+    for field in entries if isinstance(entries, pa.DataType) else entries.fields:
         inner = field.type if isinstance(kind, pa.DataType) else field.dataType
         below = [*path, field.name]
-        is_object = hasattr(inner, "fields")
+        lowest = _of_list(inner)
+        is_object = hasattr(lowest, "fields")
         if isinstance(inner, pa.DataType):
-            is_object = pa.types.is_struct(inner)
+            is_object = pa.types.is_struct(lowest)
         if is_object:
-            leaves |= _leaves(below, inner)
-        else:
-            leaves[".".join(below)] = (below, inner)
+            leaves |= _leaves(below, inner, listed)
+        elif not (listed and lowest is not inner):
+            is_arrow = listed and isinstance(inner, pa.DataType)
+            leaves[".".join(below)] = (below, pa.list_(inner) if is_arrow else inner)
     return leaves
 
 
-def _field(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:
+def _field(batch: pa.RecordBatch, path: Sequence[str], kind: pa.DataType) -> pa.Array:
     root, *inner = path
-    return pc.struct_field(batch[root], inner)
+    column = _inside(batch[root], inner)
+    return column if column.type == kind else column.cast(kind)
+
+
+def _inside(column: pa.Array, path: Sequence[str]) -> pa.Array:
+    """Return the field at a path of a column of objects, or of lists of them."""
+    if not path:
+        return column
+    if not pa.types.is_list(column.type):
+        return _inside(pc.struct_field(column, [path[0]]), path[1:])
+    lengths = np.asarray(pc.list_value_length(column).fill_null(0))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    mask = column.is_null() if column.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets), _inside(column.flatten(), path), mask=mask)
 
 
 def _below(path: Sequence[str]) -> Column:

@@ -35,7 +35,7 @@ from ..kernels.missing import REFUSED
 from ..lazy import DataFrame
 from ..params import Flag, Parameter
 from .csv_files import narrowed
-from .fields import with_fields
+from .fields import by_key, with_fields
 from .label_cells import Tags, Truth, truth_of
 from .missing import MISSING_TAKES
 
@@ -165,6 +165,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
     """Return a table with the columns that the options of `Table` use, and their layout.
 
     Raises `ParameterError` or `DataError` for columns that are not there."""
+    p = by_key(source, p)
     source = with_fields(source, p)
     id_columns = [] if p["id"] is None else columns_of(source, p["id"], "id")
     weight_columns = [] if p["weight"] is None else columns_of(source, p["weight"], "weight")
@@ -316,6 +317,8 @@ def cells_of_labels(
             )
             if kind.text:
                 remedy += f"; {option('positive')} says which words are 1"
+            if kind.name.startswith("array<struct"):
+                remedy = f"name the field that is the tag: give {option('label_key', 'name')}"
             if re.match(r"struct<\d", kind.name):
                 remedy = "one object holds all rows: give pandas' to_json orient='records'"
             raise DataError(

@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 
 from ..frames.frame import Batches, LocalFrame, NeedsSpark, Part
 from ..frames.names import OBJECTS
-from ..frames.parquet import kind_of_arrow
+from ..frames.parquet import kind_of_arrow, objects_of
 from ..frames.paths import (
     FileSplit,
     files_of,
@@ -69,9 +69,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         sizes=sizes_of(files, [*kinds]),
         num_rows=lines_about(files) if isinstance(splits[0], FileSplit) else None,
     )
-    setattr(
-        frame, OBJECTS, {name: kind for name, kind in types.items() if pa.types.is_struct(kind)}
-    )
+    setattr(frame, OBJECTS, objects_of(types))
     return frame
 
 

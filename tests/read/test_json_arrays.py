@@ -181,3 +181,31 @@ def test_what_pandas_writes_by_columns_is_refused_in_a_short_line(tmp_path):
     frame.to_json(tmp_path / "t.json", orient="records")
     rows = load(HERE, str(tmp_path / "t.json"), "json", features=["x"], labels="tags")
     assert rows.count() == 300
+
+
+OF_OBJECTS = [
+    {"n": 1, "tags": [{"name": "a", "id": 7}, {"name": " b", "id": 8}], "m": {"of": [{"id": 1}]}},
+    {"n": 2, "tags": [], "m": {"of": []}},
+    {"n": 3, "tags": None, "m": None},
+    {"n": 4, "tags": [{"name": "a", "id": 7}, None], "m": {"of": [{"id": 2}, {"id": 3}]}},
+]
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_the_field_of_objects_in_lists_is_a_list_of_tags(engine, request, tmp_path):
+    session = HERE if engine == "local" else request.getfixturevalue("spark")
+    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, OF_OBJECTS)))
+    pq.write_table(pa.Table.from_pylist(OF_OBJECTS), tmp_path / "t.parquet")
+    for format in ("json", "parquet"):
+        path = str(tmp_path / f"t.{format}")
+
+        def tags(**options):
+            with worker_errors():
+                rows = load(session, path, format, features=["n"], id="n", **options).collect()  # noqa: B023
+            return [row["labels"] for row in sorted(rows, key=lambda row: row["id"])]
+
+        assert tags(labels="tags.name") == [["a", "b"], [], None, ["a"]]
+        assert tags(labels="tags", label_key="name") == [["a", "b"], [], None, ["a"]]
+        assert tags(labels="m.of.id") == [[1], [], None, [2, 3]]
+        with pytest.raises(DataError, match=r"array<struct.*; name the field that is the tag: give"):
+            tags(labels="tags")
