@@ -78,9 +78,10 @@ def by_key(source: DataFrame, options: Mapping[str, Any]) -> dict[str, Any]:
     labels = options["labels"]
     name = labels[0] if isinstance(labels, list | tuple) and len(labels) == 1 else labels
     key = options.get("label_key")
-    kinds = kinds_of(source)
-    of_objects = isinstance(name, str) and name in kinds and kinds[name].element is not None
-    if key is None or not of_objects or not kinds[name].name.startswith("array<struct"):
+    if key is None or not isinstance(name, str):
+        return dict(options)
+    kind = kinds_of(source).get(name)
+    if kind is None or not kind.name.startswith("array<struct"):
         return dict(options)
     return {**options, "labels": f"{name}.{key}"}
 

@@ -207,5 +207,7 @@ def test_the_field_of_objects_in_lists_is_a_list_of_tags(engine, request, tmp_pa
         assert tags(labels="tags.name") == [["a", "b"], [], None, ["a"]]
         assert tags(labels="tags", label_key="name") == [["a", "b"], [], None, ["a"]]
         assert tags(labels="m.of.id") == [[1], [], None, [2, 3]]
-        with pytest.raises(DataError, match=r"array<struct.*; name the field that is the tag: give"):
+        with pytest.raises(
+            DataError, match=r"array<struct.*; name the field that is the tag: give"
+        ):
             tags(labels="tags")
