@@ -121,15 +121,23 @@ def _braces(pattern: str) -> list[str]:
     return patterns
 
 
-def runs(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+def runs(
+    items: Iterable[Item],
+    size_of: Callable[[Item], int],
+    most: int,
+    least_count: int = 1,
+) -> Iterator[list[Item]]:
     """Iterate over runs of neighbouring items, as many as reach the size `most` together.
 
-    The last run may be smaller."""
+    There are about `least_count` runs at least. The last one may be smaller."""
+    sized = [(item, size_of(item)) for item in items]
+    total = sum(size for _, size in sized)
+    most = min(most, max(1, -(-total // least_count)))
     run: list[Item] = []
     size = 0
-    for item in items:
+    for item, item_size in sized:
         run.append(item)
-        size += size_of(item)
+        size += item_size
         if size >= most:
             yield run
             run = []

@@ -24,7 +24,7 @@ from ..errors import DataError, ParameterError, in_python, marked_text, option, 
 from ..formats import Distinct, Names, Reader, Texts, format_of
 from ..frames.errors import notice, reading
 from ..frames.folders import NO_FILE, NOT_REGULAR, Listing, fault_of, inside_of, on_machine
-from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
+from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, num_cores
 from ..frames.names import columns_of, quoted
 from ..frames.paths import as_text, machine_path, runs
 from ..frames.schema import FEATURES, REJECTED, with_names
@@ -469,7 +469,7 @@ def _open_here(
         labels=labels,
         folders=folders,
     )
-    parts = runs(files, lambda file: max(file.size, PART_BYTES >> 12), PART_BYTES)
+    parts = runs(files, lambda file: max(file.size, PART_BYTES >> 12), PART_BYTES, num_cores())
     facts = {CONTENT: {FORECAST: FirstRows(len(files), tell_duration)}}
     return LocalFrame([partial(read, part) for part in parts], kinds, facts)
 

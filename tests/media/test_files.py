@@ -636,6 +636,18 @@ def test_the_first_rows_are_timed_and_what_all_take_is_told(images, monkeypatch)
         assert rows_of(load(LocalSession(), images / "labels.csv")) == before
 
 
+def test_few_small_files_are_read_by_all_cores(images, monkeypatch):
+    """The same rows in the same order, whatever the cores."""
+    frames = []
+    for cores in (1, 3):
+        monkeypatch.setattr("spark_mlfs.read.content.num_cores", lambda cores=cores: cores)
+        *_, rows = corpus_of(LocalSession(), str(images / "files"), {})
+        frames.append(rows)
+    assert [len(frame.parts) for frame in frames] == [1, 3]
+    one, three = (frame.select("path", "size").collect() for frame in frames)
+    assert one == three and len(one) == 60
+
+
 def test_rows_of_all_threads_count_for_the_time_that_is_told(monkeypatch):
     """By hand: two threads encode 16 files each in 25.6 seconds, so 618 more take 494."""
     clock, told, both = [0.0], [], threading.Barrier(2)
