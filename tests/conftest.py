@@ -69,14 +69,34 @@ def pytest_cmdline_main(config):
         chosen.dist, chosen.loadscopereorder = "loadfile", False
 
 
+# what is imported takes Spark: pyspark itself, or one of its estimators
+OF_SPARK = re.compile(
+    r"^(?:from|import) pyspark"
+    r"|^from spark_mlfs import (?:\([^)]*?|[^(\n]*?)\b\w+(?:Selector|Extractor|Classifier|Features|Encoder|Model)\b",
+    re.MULTILINE,
+)
+IMPORTED = re.compile(r"^(?:from|import) ([\w.]+)", re.MULTILINE)
+
+
+def takes_spark(path, above=()):
+    """Return whether a file of the tests, or one that it imports, takes Spark."""
+    text = path.read_text(encoding="utf-8")
+    if OF_SPARK.search(text):
+        return True
+    places = [name.replace(".", "/") + ".py" for name in IMPORTED.findall(text)]
+    files = [folder / place for place in places for folder in (path.parent, REPOSITORY / "tests")]
+    return any(
+        takes_spark(file, (*above, path)) for file in files if file.is_file() and file not in above
+    )
+
+
 if not find_spec("pyspark"):
 
     def pytest_ignore_collect(collection_path):
-        """Leave out the files that import pyspark, where it is not installed."""
+        """Leave out the files that take Spark, where it is not installed."""
         if not re.fullmatch(r"(test_|conftest).*\.py", collection_path.name):
             return None
-        text = collection_path.read_text(encoding="utf-8")
-        return True if re.search(r"^(from|import) pyspark", text, re.MULTILINE) else None
+        return True if takes_spark(collection_path) else None
 
 
 def pytest_configure(config):
