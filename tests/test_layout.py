@@ -22,7 +22,17 @@ SMALL = (
     "kernels",
     "solvers",
 )  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
-GROUND = ("errors", "lazy", "params", "registry", "formats", "markup", "typing", "version")
+GROUND = (
+    "errors",
+    "lazy",
+    "params",
+    "registry",
+    "formats",
+    "markup",
+    "sections",
+    "typing",
+    "version",
+)
 MOST_TOKENS = 5500  # of a file
 # names of parameters and fields that users know
 PUBLIC_WORDS = ("at", "given", "further", "kept", "like")

@@ -14,8 +14,8 @@ from ..frames.memory import check_memory
 from ..frames.schema import WEIGHT
 from ..output.folder import Output
 from ..output.manifest import now
-from ..read.sections import read_toml
 from ..read.texts import ALL_TERMS, check_summable, corpus_of
+from ..sections import read_toml
 from ..states.basis import TERMS
 from ..states.collect import collected
 from ..states.files import head, local_path, write

@@ -23,7 +23,7 @@ from ..frames.scratch import SCRATCH_DOC
 from ..methods import DEFAULT_METHOD, METHODS, TEXT_METHOD
 from ..params import Bytes, Choice, Integer, Optional, Parameter
 from ..pipeline import Request
-from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
+from ..sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..select.rules import DRIFT, DRIFT_METHOD

@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..evaluate.plan import FILES, comparison
 from ..formats import no_format
 from ..methods import DEFAULT_METHOD
-from ..read.sections import read_toml
+from ..sections import read_toml
 from .compare import run_arguments, run_plan, run_section
 from .config import laid_over
 from .flags import Flags, data_flags, method_flags, pairs, set_values, single

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..frames.names import first_repeated
 from ..params import from_json, text_in
-from ..read.sections import read_toml
+from ..sections import read_toml
 
 MAX_LIST = 1 << 28  # bytes
 

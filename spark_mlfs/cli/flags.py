@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..formats import READERS, no_format
 from ..methods import DEFAULT_METHOD, TEXT_METHOD
 from ..params import Integer, Number
-from ..read.sections import Section, dated
+from ..sections import Section, dated
 
 
 def flag_type(constraint: Integer | Number) -> Callable[[str], Any]:

@@ -33,7 +33,7 @@ from ..frames.scratch import SCRATCH_DOC
 from ..methods import METHODS
 from ..params import Bytes, Integer, Number, by_name
 from ..pipeline import Request
-from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
+from ..sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Screen, constraints
 from ..statistics.base import Budgets
 from .families import FAMILIES

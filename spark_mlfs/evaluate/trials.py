@@ -39,7 +39,7 @@ from ..extract.base import label_slices, scaled
 from ..kernels.matrix import Matrix
 from ..params import Choice, Integer
 from ..pipeline import Request, compute, ranked
-from ..read.sections import Field, Section
+from ..sections import Field, Section
 from ..select import Screen
 from ..select.constraints import kept_rows
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic, accumulate

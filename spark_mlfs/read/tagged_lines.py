@@ -16,6 +16,7 @@ from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.paths import files_of, lines_of, sizes_of
 from ..lazy import DataFrame, SparkSession
 from .label_cells import composed
+from .lines import not_utf8
 
 PREFIX = "__label__"
 TEXT, TAGS = "text", "labels"
@@ -40,7 +41,7 @@ def _rows(batches: Batches, source: str) -> Batches:
         try:
             texts = lines.cast(pa.string())
         except pa.ArrowInvalid:
-            bad = next(line for line in lines.to_pylist() if not _is_utf8(line))
+            bad = next(filter(not_utf8, lines.to_pylist()))
             raise DataError(
                 f"{source}: {bad[:40]!r} is not UTF-8; convert the file (iconv -t UTF-8)"
             ) from None
@@ -63,14 +64,6 @@ def _rows(batches: Batches, source: str) -> Batches:
         others = _lists(flat.filter(pa.array(~are_tags)), rows[~are_tags], len(words))
         columns = [pc.binary_join(others, " "), composed(lists)]
         yield pa.RecordBatch.from_arrays(columns, [*_KINDS])
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _lists(values: pa.Array, rows: np.ndarray, n: int) -> pa.ListArray:

@@ -32,7 +32,7 @@ from spark_mlfs.read.arff import Plan, _parse
 from spark_mlfs.read.arff_header import label_names_of_xml, labels_of_relation, parse_header
 from spark_mlfs.read.cells import Irregular
 from spark_mlfs.read.lines import Lines
-from spark_mlfs.read.sections import _too_deep
+from spark_mlfs.sections import _too_deep
 from spark_mlfs.select.constraints import PARAMETERS, Constraints, places
 
 arff, svm = (importlib.import_module(f"spark_mlfs.read.{name}") for name in ("arff", "libsvm"))

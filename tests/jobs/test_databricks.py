@@ -16,7 +16,7 @@ from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.conditions import Condition
 from spark_mlfs.cli.drift import ALARMS
 from spark_mlfs.cli.select import configuration
-from spark_mlfs.read.sections import read_toml
+from spark_mlfs.sections import read_toml
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "conf" / "databricks"

@@ -584,7 +584,7 @@ def test_with_json_what_fails_is_an_object(run, table, monkeypatch):
 
 @pytest.mark.local
 def test_an_output_is_dated(run, table, tmp_path, monkeypatch):
-    monkeypatch.setattr("spark_mlfs.read.sections.time.strftime", lambda _: "2026-02-03")
+    monkeypatch.setattr("spark_mlfs.sections.time.strftime", lambda _: "2026-02-03")
     data = ("--data", table, *TABLE)
     assert (
         json.loads(run("select", *data, "--output", "runs/{date}", "--dry-run", "--json")[1])[

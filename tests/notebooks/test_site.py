@@ -125,7 +125,7 @@ def run(path: Path) -> None:
 def read(text: str) -> None:
     """A block of TOML; of a comparison it is checked, and stored where the page says."""
     from spark_mlfs.evaluate.plan import comparison
-    from spark_mlfs.read.sections import read_toml
+    from spark_mlfs.sections import read_toml
 
     Path("eleven.toml").write_text(text, encoding="utf-8")
     found = read_toml("eleven.toml")

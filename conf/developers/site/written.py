@@ -23,7 +23,7 @@ from spark_mlfs.evaluate.plan import Comparison
 from spark_mlfs.extract import EXTRACTORS
 from spark_mlfs.formats import READERS
 from spark_mlfs.params import REQUIRED, Parameter, camel_words
-from spark_mlfs.read.sections import Section
+from spark_mlfs.sections import Section
 
 # ---- the public names: what a user imports, by page ----
 

@@ -18,9 +18,9 @@ from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from ..errors import ParameterError, shown
-from ..lazy import Self
-from ..params import REQUIRED, Choice, Flag, Integer, Number, Parameter, Text, text_in
+from .errors import ParameterError, shown
+from .lazy import Self
+from .params import REQUIRED, Choice, Flag, Integer, Number, Parameter, Text, text_in
 
 SCALARS = {
     str: Text("a text"),

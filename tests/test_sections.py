@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from spark_mlfs.params import Integer, Number, Parameter
-from spark_mlfs.read.sections import Field, InvalidValue, Section
+from spark_mlfs.sections import Field, InvalidValue, Section
 
 LARGE = f"must be a whole number from 2 to 30, not '{'9' * 117}…'"
 
