@@ -37,6 +37,7 @@ import argparse  # noqa: E402
 import json  # noqa: E402
 import tempfile  # noqa: E402
 from functools import partial  # noqa: E402
+from importlib import metadata  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -542,10 +543,11 @@ def main(arguments=None):
         flag = "" if share == 1 else f" --share {share}"
         (case,) = args.case
         module = disk if case == "disk" else csv_files
+        spark_version = "none" if case == "disk" else metadata.version("pyspark")
         for row in module.run(folder, share, args.only):
             show(row)
             if markdown:
-                preface = module.PREFACE.format(options=flag, machine=machine("none"))
+                preface = module.PREFACE.format(options=flag, machine=machine(spark_version))
                 table.write(markdown, case, preface, module.COLUMNS, module.ORDER, [row])
         return
     if args.case == ["media"]:

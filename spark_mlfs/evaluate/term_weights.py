@@ -21,10 +21,10 @@ from ..blocks.folds import Split
 from ..blocks.pack import collected
 from ..formats import counts_words
 from ..frames.frame import Batches
-from ..read.sections import Data
 from ..read.texts import TextTable, chosen_weighting
 from ..read.vocabulary import Choice, bounds_of
 from ..read.word_vectors import Weighting, idf_of
+from ..sections import Data
 from ..statistics.base import accumulate
 from .block_folds import blocks_of, encoded, identified
 from .derived import mapped
