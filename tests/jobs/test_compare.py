@@ -21,6 +21,7 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import compare
 from spark_mlfs.evaluate import summary as tables
+from spark_mlfs.evaluate.metrics import METRICS
 from spark_mlfs.evaluate.plan import comparison, published, read_comparison
 from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
 from spark_mlfs.markup import render
@@ -220,7 +221,7 @@ def test_the_page_is_whole_light_and_self_contained(finished):
         == len([*finished.glob("figures/*.svg")])
         == 2 * (3 + 1)
     )  # curves, cd
-    assert len([*finished.glob("tables/*.tex")]) == 2 * 2 * len(tables.LARGER_IS_BETTER)
+    assert len([*finished.glob("tables/*.tex")]) == 2 * 2 * len(METRICS)
     manifest = json.loads((finished / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["trials"] == 18 and manifest["failed"] == 0
 
@@ -312,7 +313,7 @@ def test_figures_and_tables_as_files(tmp_path):
         for kind in ("pdf", "svg", "png")
     }
     names.add("tables/ranks-mlknn.tex")
-    assert set(written[0]) == names | {f"tables/{m}-mlknn.tex" for m in tables.LARGER_IS_BETTER}
+    assert set(written[0]) == names | {f"tables/{m}-mlknn.tex" for m in METRICS}
     ranks = written[0]["tables/ranks-mlknn.tex"].decode()
     assert f"lasso: {methods.METHODS.create('lasso').title}" in ranks.replace("$", "")
     assert ranks.count("{") == ranks.count("}") and "Hamming loss" in ranks and "& mean" in ranks
