@@ -155,6 +155,22 @@ def test_what_a_page_shows_runs(path, data, monkeypatch, request):
     run(path)
 
 
+def test_every_command_of_a_page_has_flags_that_there_are():
+    """Those that do not run here, too."""
+    known = parser()
+    count = 0
+    for path in [ROOT / "README.md", *WRITTEN]:
+        for _, kind, text in BLOCK.findall(path.read_text(encoding="utf-8")):
+            lines = text.replace("\\\n", " ").splitlines() if kind == "sh" else []
+            for line in lines:
+                words = shlex.split(line, comments=True)
+                if words[:1] == ["spark-mlfs"]:
+                    shell = (i for i, word in enumerate(words) if word[0] in "<>|&")
+                    known.parse_args(words[1 : next(shell, None)])
+                    count += 1
+    assert count > 50, count
+
+
 def test_the_method_of_a_page_works(data):
     """In a process of its own, where it is registered."""
     found = blocks(PAGES / REGISTERS)
