@@ -348,7 +348,7 @@ def test_examples_on_spark_give_what_they_say(name, spark, tmp_path, monkeypatch
 
 
 OF_METHODS = [  # page, where a list of methods begins and ends, what they have in common
-    ("weights-and-grades", "Weights go with", "compares rows", lambda m: m.weighted),
+    ("weights-and-grades", "Weights go with", "compare rows", lambda m: m.weighted),
     ("weights-and-grades", "| method | what it does", "| all others", lambda m: m.graded),
     (
         "weights-and-grades",
@@ -356,7 +356,7 @@ OF_METHODS = [  # page, where a list of methods begins and ends, what they have 
         "## Labels that are wrong",
         lambda m: has(m, "label_weights"),
     ),
-    ("weights-and-grades", "It works with", "Of n rows", lambda m: has(m, "label_noise")),
+    ("weights-and-grades", "It works with", "of the n rows", lambda m: has(m, "label_noise")),
     ("constraints", "Methods that pick one by one (", ") condition", lambda m: m.conditions),
     ("constraints", "1 by default, in", "0: the feature", lambda m: m.penalised),
     (

@@ -134,7 +134,7 @@ CASES = [
         "d.parquet",
         PARQUET,
         "csv",
-        r"d.parquet holds zero bytes: it is binary",
+        r"d.parquet is a Parquet file, and no CSV: give its format",
     ),
     file(
         "Parquet columns that differ in case",
