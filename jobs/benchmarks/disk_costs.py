@@ -1,6 +1,6 @@
 """Fits the coefficients by which ``--dry-run`` predicts runs whose rows are on disk (the entry
-"on disk" of `spark_mlfs/cli/costs.json`): CPU seconds of packing into a file beside packing in
-memory, and of rankings with their portraits over rows in a file.
+"on disk" of `spark_mlfs/cli/costs.json`): CPU seconds of rankings with their portraits over rows in
+a file. Packing into a file takes what packing in memory does, within what two runs differ by.
 
 `python -m jobs.benchmarks.disk_costs FOLDER [METHOD ...]`, of corpora in the folder."""
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .model import COSTS, Run, _write, cpu, fit, of_corpus, packed, rank_one
+from .model import COSTS, Run, _write, fit, of_corpus, rank_one
 
 SETS = (
     ("dense", 0.01),
@@ -29,8 +29,8 @@ LIMIT = 100.0  # seconds of a ranking
 SHARE = 8  # of the bytes of the rows that are allowed, at least the least
 
 
-def on_disk(format: str, path: Any, options: dict[str, Any]) -> tuple[float, Any]:
-    """CPU seconds of packing rows into a file, and the rows."""
+def on_disk(format: str, path: Any, options: dict[str, Any]) -> Any:
+    """Rows of a corpus in a file."""
     from spark_mlfs.blocks.pack import pack
     from spark_mlfs.frames.frame import LocalSession
     from spark_mlfs.frames.scratch import Scratch
@@ -38,30 +38,23 @@ def on_disk(format: str, path: Any, options: dict[str, Any]) -> tuple[float, Any
 
     frame = load(LocalSession(), path, format, **options)
     scratch = Scratch(max(8 << 20, frame.bytes // SHARE))
-    seconds, rows = cpu(lambda: pack(frame, "features", "labels", "id", scratch=scratch))
+    rows = pack(frame, "features", "labels", "id", scratch=scratch)
     assert rows.on_disk
     rows.memory = 1 << 30
-    return seconds, rows
+    return rows
 
 
 def run(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, dict[str, dict[str, float]]]]:
-    """The coefficients of writing, then those of each method."""
-    writes: list[Run] = []
+    """The coefficients of each method."""
     runs: dict[str, list[Run]] = {name: [] for name in only or PICKS}
     for name, share in SETS:
-        corpus = of_corpus(name, share, folder)
-        packed(*corpus)  # what is imported once, and what the system has of the files
-        (kind, amounts, in_memory), held = packed(*corpus)
-        held.release()
-        seconds, rows = on_disk(*corpus)
-        writes.append((kind, amounts, seconds - in_memory))
-        with rows:
+        with on_disk(*of_corpus(name, share, folder)) as rows:
+            rank_one(rows, "mim", 5, LIMIT)  # what is imported once
             for method, measured in runs.items():
                 if name == "dense" or method in ("mim", "quota"):
                     figures = rank_one(rows, method, PICKS[method], LIMIT)
                     measured += [figures] if figures else []
                     print(name, share, method, figures and round(figures[2], 2), flush=True)
-    yield "", {kind: terms for kind, terms in fit(writes).items() if terms}
     for method, measured in runs.items():
         coefficients = fit(measured)
         yield method, coefficients
@@ -72,12 +65,7 @@ def run(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, dict[str, dict
 
 def main() -> None:
     known = json.loads(COSTS.read_text())
-    costs = known.setdefault("on disk", {"write": {}, "rank": {}})
-    for method, coefficients in run(Path(sys.argv[1]), sys.argv[2:]):
-        if method:
-            costs["rank"][method] = coefficients
-        else:
-            costs["write"] = coefficients
+    known["on disk"] = {**known.get("on disk", {}), **dict(run(Path(sys.argv[1]), sys.argv[2:]))}
     _write(known)
 
 

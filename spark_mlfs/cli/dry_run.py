@@ -177,9 +177,8 @@ def seconds(
     parts += [reading]
     kind = "sparse" if profile.sparse else "dense"
     rank = known["rank"]
-    if on_disk and "on disk" in known:  # of what was not measured there as in memory
-        parts += [(known["on disk"]["write"], reading[1])]
-        measured = known["on disk"]["rank"].items()
+    if on_disk:  # what was not measured there is taken as in memory
+        measured = known["on disk"].items()
         rank = {**rank, **{name: by_kind for name, by_kind in measured if kind in by_kind}}
     parts += [(rank.get(name, {}), amounts) for name, amounts in ranked]
     one_thread: list[Any] = []
