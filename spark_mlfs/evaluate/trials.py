@@ -230,7 +230,9 @@ class PredictionSums(Statistic, layout="rows"):
         return [
             SumsAtK(int(state["rows"][0]), state["values"])
             if kind == K_BEST
-            else Sums(*(state[f"{kind} {name}"] for name in ("counts", "shares", "labels")), kind)
+            else Sums(
+                state[f"{kind} counts"], state[f"{kind} shares"], state[f"{kind} labels"], kind
+            )
             for kind in self.kinds
         ]
 
