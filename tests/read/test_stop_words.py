@@ -32,8 +32,7 @@ TEXTS = {
 
 
 def test_the_lists_are_those_of_spark():
-    import pyspark
-
+    pyspark = pytest.importorskip("pyspark")
     (jar,) = Path(pyspark.__path__[0]).glob("jars/spark-mllib_*.jar")
     with ZipFile(jar) as files:
         for language in LANGUAGES:
