@@ -71,7 +71,8 @@ def pytest_cmdline_main(config):
 
 # what is imported takes Spark: pyspark itself, or one of its estimators
 OF_SPARK = re.compile(
-    r"^(?:from|import) pyspark"
+    r"^(?:from|import) pyspark|^from spark_mlfs\.engine import [^\n]*\bspark\b"
+    r"|^(?:from|import) spark_mlfs\.(?:engine\.spark|ml)\b"
     r"|^from spark_mlfs import (?:\([^)]*?|[^(\n]*?)\b\w+(?:Selector|Extractor|Classifier|Features|Encoder|Model)\b",
     re.MULTILINE,
 )
