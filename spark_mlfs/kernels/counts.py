@@ -8,7 +8,7 @@ of CSR matrices. Counts are exact."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -201,16 +201,21 @@ def _rows_by_slot(by_slot: sp.csr_matrix, mass: ndarray | None) -> ndarray:
 def count_groups(
     columns: sp.csc_matrix,
     member: sp.csc_matrix,
-    ranges: Iterable[ndarray],
+    ranges: Sequence[ndarray],
     mass: ndarray | None = None,
 ) -> Iterator[sp.csr_matrix]:
     """Yield (1 + groups, slots) CSR counts, slots in order, of each range of groups of `member`.
 
     The first row has those of all rows, of weight `mass`. As in `count_slots` the sums of a slot
-    are over the groups, so that they stay near the processor."""
+    are over the groups, so that they stay near the processor; of several ranges those of a group
+    are over the slots, so that each range looks at its own rows alone."""
     ones = np.ones(columns.nnz, np.int32)
     by_slot = sp.csr_matrix((ones, columns.indices, columns.indptr), shape=columns.shape[::-1])
     of_all = sp.csr_matrix(_rows_by_slot(by_slot, mass))
+    by_row = by_slot.T.tocsr() if len(ranges) > 1 else None
     for groups in ranges:
-        table = (by_slot @ member[:, groups].tocsr()).tocsc().T
+        if by_row is None:
+            table = (by_slot @ member[:, groups].tocsr()).tocsc().T
+        else:  # twice turned: in order
+            table = (member[:, groups].T @ by_row).tocsc().tocsr()
         yield sp.vstack([of_all.astype(table.dtype), table], format="csr")

@@ -152,7 +152,7 @@ class LabelRanges(FeatureNumbers):
             mass,
         )
         columns = slotwise([block.onehot for block in blocks])
-        ranges = (part[1:] - 1 for part in groups)
+        ranges = [part[1:] - 1 for part in groups]
         return count_groups(columns, member.tocsc(), ranges, mass)
 
     def _dense_tables(
