@@ -16,7 +16,7 @@ from scipy.stats import false_discovery_control
 
 import spark_mlfs
 from spark_mlfs.blocks.arrays import pack_arrays
-from spark_mlfs.errors import BudgetError, DataError, ParameterError
+from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate.stability import agreement
 from spark_mlfs.states import CollectedPart, changes, collect
 from spark_mlfs.states import windows as states_windows
@@ -168,8 +168,12 @@ def test_spark_gives_the_same_bits(spark, binning):
         )
         for X, Y in tables
     ]
-    with pytest.raises(BudgetError, match="memoryBytes"):  # of tables behind a Spark frame
-        spark_mlfs.drift(frames[0], *longer, binning=binning, memory_bytes="1MB")
+    # rows of tables behind a Spark frame that exceed the memory go to files
+    by_memory = [
+        spark_mlfs.drift(frames[0], *longer, binning=binning, memory_bytes=memory).features
+        for memory in ("1MB", "100MB")
+    ]
+    pd.testing.assert_frame_equal(*by_memory, check_exact=True)
     names = {f"features_{j}": f"x{j}" for j in range(12)} | {
         f"labels_{j}": f"y{j}" for j in range(5)
     }
