@@ -559,7 +559,8 @@ def test_the_page_tells_which_threshold(run, refused, home, predicted, tmp_path)
     )
     trained = [tags.split(";") for tags in pd.read_json(home / "train.json", lines=True)["tags"]]
     for tag in TAGS:
-        assert f"<td class=r>{100 * np.mean([tag in tags for tags in trained]):.1f} %</td>" in page
+        share = 100 * np.mean([tag in tags for tags in trained])
+        assert f'<td class="r opt">{share:.1f} %</td>' in page
     assert "exists" in refused(*flags(home, "--output", out)[:-1])
 
 
