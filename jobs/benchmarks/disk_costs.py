@@ -15,14 +15,10 @@ from typing import Any
 from .model import COSTS, Run, _write, fit, of_corpus, rank_one
 
 SETS = (
-    ("dense", 0.01),
-    ("dense", 0.03),
+    ("dense", 0.03),  # smaller ones stay in memory
     ("dense", 0.1),
-    ("dense", 0.2),
-    ("sparse", 0.01),
     ("sparse", 0.03),
     ("sparse", 0.1),
-    ("sparse", 0.2),
 )
 PICKS = {"mim": 50, "quota": 50, "ridge": 50, "jmi": 20, "forward": 20}
 LIMIT = 100.0  # seconds of a ranking
