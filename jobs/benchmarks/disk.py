@@ -70,12 +70,17 @@ def run(folder: Path, share: float, only: Sequence[str] | None = None) -> Iterat
 def _selected(
     folder: Path, files: Sequence[str], method: str, memory: int | None
 ) -> dict[str, float]:
+    return command(folder / "out", *selection(folder, files, method, memory))
+
+
+def selection(folder: Path, files: Sequence[str], method: str, memory: int | None) -> list[str]:
+    """Arguments of a selection from a corpus, in so many bytes of memory."""
     words = ["select", "--data", *files, "--format", "parquet", "--features", "features"]
     words += ["--labels-col", "tags", "--id", "doc", "--no-report", "--method", method]
     words += METHODS[method]
     if memory is not None:
         words += ["--memory-bytes", str(memory), "--scratch", str(folder)]
-    return command(folder / "out", *words)
+    return words
 
 
 def _row(

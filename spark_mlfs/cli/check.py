@@ -148,11 +148,14 @@ def _manifest(
     scorer: SavedPipeline,
     checked: Measured,
 ) -> dict[str, Any]:
+    num_occurring, macro_f1_occurring = checked.sums.occurring()
     results: dict[str, Any] = {
         "rows": checked.rows,
         "rows_left_out": checked.left_out,
         "rows_without_a_tag": checked.untagged,
         "metrics": checked.metrics(),
+        "labels_that_occur": num_occurring,
+        "macroF1_of_labels_that_occur": macro_f1_occurring if num_occurring else None,
         "labels": checked.sums.per_label(scorer.classifier.labelNames).to_dict("records"),
         "output": work.args.output,
     }
@@ -284,8 +287,19 @@ def _text(manifest: dict[str, Any]) -> str:
     lines = [f"{rows} rows{unknown}, {manifest['rows_without_a_tag']} of them get no tag"]
     for name, value in manifest["metrics"].items():
         better = "larger" if LARGER_IS_BETTER[name] else "smaller"
-        lines.append(f"  {name:<20} {value:8.4f}   {better} is better")
+        never = _of_occurring(manifest) if name == "macroF1" else ""
+        lines.append(f"  {name:<20} {value:8.4f}   {better} is better{never}")
     if manifest["output"]:
         output = manifest["output"]
         lines.append(f"written to {output}: report.html (which threshold), manifest.json")
     return "\n".join(lines)
+
+
+def _of_occurring(manifest: dict[str, Any]) -> str:
+    """Return macro-F1 without the labels that no row has; nothing where all occur."""
+    num_labels = len(manifest["labels"])
+    num_occurring = manifest["labels_that_occur"]
+    if num_occurring in (0, num_labels):
+        return ""
+    value = manifest["macroF1_of_labels_that_occur"]
+    return f"; {value:.4f} over the {num_occurring} of {num_labels} labels that occur here"

@@ -203,9 +203,10 @@ def seconds(
     if spark:
         shared *= known["spark"]["times"]
         serial += known["spark"]["session"]
+    busy = known["busy on disk"] if on_disk else 1.0  # the cores wait for the disk, too
     return {
         "cores": cores,
-        "seconds": serial + shared / cores,
+        "seconds": serial + shared / (cores * busy),
         "core_seconds": serial + shared,
         "of_it_alone": serial,
     }

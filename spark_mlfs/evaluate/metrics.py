@@ -35,6 +35,7 @@ sums add up over batches and days."""
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -167,6 +168,12 @@ class Sums:
                 "tail": tail,
             }
         )
+
+    def occurring(self) -> tuple[int, float]:
+        """Return how many labels a row has, and macro-F1 over them (NaN where none has)."""
+        occurring = self.labels[2] > 0
+        mean = float(_f1(self.labels)[occurring].mean()) if occurring.any() else math.nan
+        return int(occurring.sum()), mean
 
     def tail(self) -> dict[str, float]:
         """Return micro-F1 and macro-F1 over the rarest third of the labels and over the others.

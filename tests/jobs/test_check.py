@@ -249,6 +249,23 @@ def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     )
 
 
+def test_macro_f1_is_given_over_the_labels_that_occur_too(run, home, tmp_path):
+    rows = frame_of(1, 150)
+    kept = rows[~rows["tags"].str.contains("t3|t5")]
+    kept.to_json(tmp_path / "new.json", orient="records", lines=True)
+    words = ["check", "--model", home / "run", "--data", tmp_path / "new.json", "--format", "json"]
+    words += ["--labels-col", "tags", "--option", "label_delimiter=;", "--output", tmp_path / "out"]
+    text = run(*words, "--threshold", "0.4")[1]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    f1 = {row["label"]: row["f1"] for row in manifest["labels"]}
+    mean = sum(f1[tag] for tag in TAGS if tag not in ("t3", "t5")) / 4
+    assert manifest["metrics"]["macroF1"] == pytest.approx(4 * mean / 6) and mean > 0
+    assert manifest["macroF1_of_labels_that_occur"] == pytest.approx(mean)
+    assert f"; {mean:.4f} over the 4 of 6 labels that occur here" in text
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "No row has 2 of the 6 labels; each counts as 0 in macro-F1." in page
+
+
 @pytest.mark.parametrize("untagged", [20, 43, 45, 100])
 def test_rows_that_have_no_label_are_right_without_a_tag(untagged):
     """Of 100 rows 40 have no label: a word from 45 on."""
