@@ -18,6 +18,7 @@ from sklearn.metrics import mutual_info_score, roc_auc_score
 import spark_mlfs
 from spark_mlfs import cli, pipeline
 from spark_mlfs.blocks.arrays import pack_arrays
+from spark_mlfs.engine.base import Engine
 from spark_mlfs.select.label_sets import COLUMNS
 from spark_mlfs.sklearn import Chi2Selector, MultiLabelSelector, QuotaSelector
 from spark_mlfs.testing import frame_of
@@ -159,14 +160,24 @@ def test_a_selector_of_arrays_tells_them():
 
 
 @pytest.mark.slow
-def test_an_estimator_of_spark_tells_them(spark):
+def test_an_estimator_of_spark_tells_them(spark, monkeypatch):
+    """Rows in one partition and in seven, and labels one range each: the table of arrays."""
     X, Y = words(3)
-    frame = frame_of(spark, X, Y, sparse=True).repartition(3)
-    table = spark_mlfs.QuotaSelector(numTopFeatures=6).byLabel(frame)
     wanted = spark_mlfs.by_label(X, Y, "quota", 6)
     compared = ["place", "strength", "speaks", "both", "feature_rows", "label_rows", "known_rows"]
-    assert len(table) == len(wanted)
-    pd.testing.assert_frame_equal(table[compared], wanted[compared], check_exact=True)
+    frame = frame_of(spark, X, Y, sparse=True)
+
+    def check(num_partitions):
+        selector = spark_mlfs.QuotaSelector(numTopFeatures=6)
+        table = selector.byLabel(frame.repartition(num_partitions))
+        assert len(table) == len(wanted)
+        pd.testing.assert_frame_equal(table[compared], wanted[compared], check_exact=True)
+
+    check(7)
+    monkeypatch.setattr(Engine, "collects_whole_states", lambda *_, **__: False)
+    monkeypatch.setattr(Engine, "edges_of", lambda engine, _: np.arange(engine.profile.q + 1))
+    check(1)
+    check(7)
 
 
 def test_what_has_no_set_of_a_label():
@@ -179,8 +190,6 @@ def test_what_has_no_set_of_a_label():
 @pytest.mark.slow
 def test_many_labels_give_the_bits_of_few(monkeypatch):
     """Ranges of labels, cut anywhere."""
-    from spark_mlfs.engine.base import Engine
-
     X, Y = words(8, unknown=True)
     whole = {method: sets_of(X, Y, method, 6)[0] for method in ("quota", "mim", "chi2")}
     monkeypatch.setattr(Engine, "collects_whole_states", lambda *_, **__: False)
