@@ -22,6 +22,9 @@ if (
 ):
     del sys.path[0]
 
+from . import interrupts as interrupts  # before all else
+
+# isort: split
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar, cast

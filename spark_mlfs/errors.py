@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import ENOMEM
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 # ---- settings by name: a message holds a mark, which every face of the package spells in its own
@@ -152,6 +152,9 @@ _LACKS_MEMORY = (
 )
 
 
+AnyError = TypeVar("AnyError", bound="SparkMlfsError")
+
+
 class SparkMlfsError(Exception):
     """Base of every error this library raises. Its text names settings as pyspark.ml does, or as
     the face that raises it.
@@ -174,13 +177,17 @@ class SparkMlfsError(Exception):
             return self._marked_text  # Spark sends it to the driver, where a face spells it
         return Exception.__str__(self)
 
+    def reworded(self: AnyError, change: Callable[[str], str]) -> AnyError:
+        """Return an error of the same kind whose message, its marks in it, is changed."""
+        return type(self)(change(self._marked_text))
+
     def spell(self, spelling: Spelling) -> None:
         """Name settings in that way wherever the message is looked at."""
         self.args = (spelled(self._marked_text, spelling),)
         self._is_spelled = True
 
 
-def marked_text(error: SparkMlfsError) -> str:
+def marked_text(error: SparkMlfsError | DataNotice) -> str:
     """Return the message of an error with its marks, for who spells them in another way."""
     return error._marked_text
 
@@ -290,7 +297,11 @@ def memory_errors(name: str = "memory_bytes") -> Iterator[None]:
 
 class DataNotice(UserWarning):
     """Something about data, or a ranking, that stands all the same and should be known, in one
-    line."""
+    line. Its text names settings as Python does, that of a command its flags."""
+
+    def __init__(self, message: object = "") -> None:
+        self._marked_text = str(message)
+        super().__init__(spelled(self._marked_text, in_python))
 
 
 class ForecastNotice(DataNotice):

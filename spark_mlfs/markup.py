@@ -129,6 +129,14 @@ def figure(value: float) -> str:
     return f"{value:#.4g}".rstrip(".").replace("-", "−")
 
 
+def fixed(value: float, digits: int = 2) -> str:
+    """Return a value between −1 and 1 with as many places as those that it is compared with."""
+    if value != value:
+        return number(value)
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
 def decimal(value: float) -> str:
     """Return two places, and fewer for large ones."""
     if value == float("inf"):

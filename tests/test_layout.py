@@ -24,6 +24,7 @@ SMALL = (
 )  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
 GROUND = (
     "errors",
+    "interrupts",
     "lazy",
     "params",
     "registry",

@@ -35,7 +35,7 @@ def with_row_value(error: DataError, packed: Packed) -> DataError:
     if key is None or packed.source is None:
         return error
     named = f"row id {packed.source.value(int(key[1]))} (column {packed.source.name!r});"
-    return DataError(str(error).replace(f"row id {key[1]};", named))
+    return error.reworded(lambda text: text.replace(f"row id {key[1]};", named))
 
 
 def identified(packed: Packed) -> Packed:

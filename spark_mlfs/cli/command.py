@@ -40,7 +40,9 @@ from ..errors import (
     Spelling,
     from_worker,
     in_python,
+    marked_text,
     out_of_memory,
+    spelled,
 )
 from ..formats import READERS, format_of
 from ..version import __version__
@@ -225,13 +227,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not argv:
             top.print_help(sys.stderr)
             return USER_ERROR
-        with _notices_in_one_line("--quiet" in argv), ending.by_signals():
+
+        with _notices_in_one_line("--quiet" in argv) as spellings, ending.by_signals():
             args = top.parse_args(argv)
             if argv[0] in _ON_DATA and len(argv) == 1:
                 args.parser.print_help(sys.stderr)
                 return USER_ERROR
             args.argv = argv
             args.spelling = spelling_of(argv, args.parser._option_string_actions)
+            spellings.append(args.spelling)
             if "format" in args and args.format is None and not getattr(args, "config", None):
                 paths = args.before if "before" in args else args.data
                 args.format = format_of(paths)
@@ -402,10 +406,12 @@ class _Ending:
 
 
 @contextmanager
-def _notices_in_one_line(quiet: bool) -> Iterator[None]:
+def _notices_in_one_line(quiet: bool) -> Iterator[list[Spelling]]:
     """Print DataNotice warnings on standard error, a line each, behind the result.
 
-    A forecast is printed at once. Where there is an error it is the one line."""
+    A forecast is printed at once. Where there is an error it is the one line. Settings are named
+    by the last of the spellings that the block puts into the list."""
+    spellings: list[Spelling] = [in_python]
     usual = warnings.showwarning
     notes: list[str] = []
 
@@ -415,16 +421,18 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        if issubclass(category, ForecastNotice):
-            _print_note("" if quiet else str(message))
-        elif issubclass(category, DataNotice):
-            notes.append(" ".join(str(message).split()))
-        else:
+        if not isinstance(message, DataNotice):
             usual(message, category, *args, **kwargs)
+            return
+        text = spelled(marked_text(message), spellings[-1])
+        if isinstance(message, ForecastNotice):
+            _print_note("" if quiet else text)
+        else:
+            notes.append(" ".join(text.split()))
 
     warnings.showwarning = show
     try:
-        yield
+        yield spellings
     finally:
         warnings.showwarning = usual
     for note in [] if quiet else notes:

@@ -141,6 +141,7 @@ def _run(
                 journal,
                 candidates,
                 stages.report,
+                spelling=work.spelling,
             )
         fingerprints = {*outcome.data["fingerprint"]} - {None}
         if saved is not None and saved.summary.get("fingerprint") in fingerprints:

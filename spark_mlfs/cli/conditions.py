@@ -42,6 +42,13 @@ class Condition:
         """Return whether the value keeps the bound."""
         return value >= self.bound if self.at_least else value <= self.bound
 
+    def shown(self, value: float) -> str:
+        """Return a value that does not keep the bound, in as many digits as show that."""
+        if float(value).is_integer():
+            return f"{value:.0f}"
+        texts = (f"{value:.{digits}g}" for digits in range(4, 17))
+        return next((text for text in texts if not self.holds(float(text))), str(value))
+
 
 Failed = list[tuple[Condition, float]]  # conditions, and the values that do not keep them
 
@@ -63,6 +70,6 @@ def texts(failed: Failed) -> list[str]:
 def exit_code(failed: Failed) -> int:
     """Print a line for each failed condition, and return the exit code of the run."""
     for condition, value in failed:
-        line = f"spark-mlfs: not met: {condition.text}: {condition.name} is {value}"
-        print(line, file=sys.stderr, flush=True)
+        line = f"not met: {condition.text}: {condition.name} is {condition.shown(value)}"
+        print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
     return NOT_MET if failed else OK

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
                 others = "; ".join(
                     f"{kind} {', '.join(entries)}" for kind, entries in _OTHERS.items()
                 )
-                raise ParameterError(f"{error}; {others}") from None
+                raise error.reworded(lambda text: f"{text}; {others}") from None
         assert registry is not None  # or `create` has refused the name
         entry = registry[args.name]
         return print_result(args, as_text(registry.kind, entry), as_data(registry.kind, entry))

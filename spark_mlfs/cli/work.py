@@ -20,6 +20,7 @@ from ..errors import (
     DataError,
     NotInstalledError,
     ParameterError,
+    Spelling,
     WorkerBudgetError,
     in_python,
     marked_text,
@@ -300,10 +301,15 @@ class Work:
             return None
         return open_table(spark, self.path or "", kind, how_files_are_read(self.options))
 
+    @property
+    def spelling(self) -> Spelling:
+        """How messages of this command name settings."""
+        spelling: Spelling = getattr(self.args, "spelling", in_python)
+        return spelling
+
     def note(self, text: str) -> None:
         if not self.args.quiet:
-            text = spelled(text, getattr(self.args, "spelling", in_python))
-            print(f"spark-mlfs: note: {text}", file=sys.stderr, flush=True)
+            print(f"spark-mlfs: note: {spelled(text, self.spelling)}", file=sys.stderr, flush=True)
 
 
 def _spark_is_installed() -> bool:

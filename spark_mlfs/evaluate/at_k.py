@@ -34,7 +34,7 @@ from ..blocks.tables import column_names, in_order, label_matrices
 from ..errors import DataError, ParameterError
 from ..kernels.matrix import Matrix
 from ..lazy import DataFrame
-from .metrics import CELLS, column_sums
+from .metrics import CELLS, column_sums, label_names
 
 AT = (1, 3, 5)
 MOST = 1000  # labels of a row, and what a label is worth beside a common one
@@ -106,13 +106,14 @@ class SumsAtK:
 
     rows: int
     values: ndarray
+    q: int = 0  # labels; 0 of sums that were saved without
 
     def __add__(self, other: SumsAtK) -> SumsAtK:
         if self.values.shape != other.values.shape:
             raise ParameterError(
                 "sums of other k, or of rows with and without propensities, do not add up"
             )
-        return SumsAtK(self.rows + other.rows, self.values + other.values)
+        return SumsAtK(self.rows + other.rows, self.values + other.values, max(self.q, other.q))
 
     @staticmethod
     def of(
@@ -147,7 +148,7 @@ class SumsAtK:
         for start in range(0, t.shape[0], step):
             part = slice(start, start + step)
             values += _sums(t[part], s[part], most, worth)
-        return SumsAtK(t.shape[0], values)
+        return SumsAtK(t.shape[0], values, t.shape[1])
 
     def metrics(self, at: Sequence[int] = AT) -> dict[str, float]:
         """Return every metric by name, at each k; NaN where there are no rows.
@@ -169,7 +170,7 @@ class SumsAtK:
 
     def encode(self) -> bytearray:
         """Encode the sums as bytes, for a file or another process."""
-        return encode({"rows": self.rows, "values": self.values})
+        return encode({"rows": self.rows, "values": self.values, "q": self.q})
 
     @staticmethod
     def decode(data: bytes | bytearray) -> SumsAtK:
@@ -204,9 +205,24 @@ def at_k_of_frame(
     """Return every metric at each `k` of a frame of predictions, from one job.
 
     The columns hold vectors or arrays of q numbers. Rows whose true labels are null, or hold a NaN
-    or null, are left out, as `evaluate.metrics.sums_of` has it. Errors as of `at_k`."""
-    sum_up = partial(SumsAtK.of, most=_most(k), propensities=propensities)
-    return column_sums(frame, (labelsCol, rawPredictionCol), sum_up, SumsAtK.decode).metrics(k)
+    or null, are left out, as `evaluate.metrics.sums_of` has it. A series of propensities goes by
+    the labels' names in the columns' metadata. Errors as of `at_k`."""
+    columns = (labelsCol, rawPredictionCol)
+    return sums_at_k_of(frame, columns, _most(k), propensities).metrics(k)
+
+
+def sums_at_k_of(
+    frame: DataFrame,
+    columns: Sequence[str],
+    most: int = max(AT),
+    propensities: ArrayLike | None = None,
+) -> SumsAtK:
+    """Return the `SumsAtK` of two columns, the true labels and the scores, up to k = `most`."""
+    if isinstance(propensities, pd.Series):
+        names = next(iter(label_names(frame, columns).values()), None)
+        propensities = _by_label(propensities, names)
+    sum_up = partial(SumsAtK.of, most=most, propensities=propensities)
+    return column_sums(frame, columns, sum_up, SumsAtK.decode)
 
 
 def _by_label(propensities: ArrayLike, names: Sequence[str] | None) -> ndarray:

@@ -23,7 +23,7 @@ from ..blocks.folds import Split
 from ..blocks.pack import pack
 from ..blocks.profile import Profile
 from ..engine.base import Cost, Engine
-from ..errors import DataError, SparkMlfsError
+from ..errors import DataError, SparkMlfsError, Spelling, in_python
 from ..frames.errors import notice
 from ..frames.frame import LocalSession, NeedsSpark, num_cores
 from ..frames.memory import check_memory
@@ -87,11 +87,13 @@ def run(
     candidates: list[Candidate] | None = None,
     progress: Progress | None = None,
     small_bytes: int = Budgets.small,
+    spelling: Spelling = in_python,
 ) -> Outcome:
     """Run the trials of a checked plan that the journal lacks; return the tables of all it holds.
 
     It runs on Spark or in this process, which keeps the blocks of a data set until its trials are
-    done. Raises `NeedsSpark` for what this process does not read or hold."""
+    done. `spelling` is of the settings that messages of trials name. Raises `NeedsSpark` for what
+    this process does not read or hold."""
     candidates = plan.candidates() if candidates is None else candidates
     trials_per_data_set = _num_splits(plan) * len(candidates)
     journal.total = len(plan.data) * trials_per_data_set
@@ -156,7 +158,7 @@ def run(
     finally:
         for rows in packed.values():
             rows.release()
-    return outcome_of(journal, plan, candidates)
+    return outcome_of(journal, plan, candidates, spelling)
 
 
 def _protocol(plan: Comparison) -> Protocol:
@@ -219,7 +221,8 @@ def _naming(plan: Comparison, position: int) -> Iterator[None]:
     except SparkMlfsError as error:
         if len(plan.data) == 1:
             raise
-        raise type(error)(f"{plan.data[position].name}: {error}") from None
+        name = plan.data[position].name
+        raise error.reworded(lambda text: f"{name}: {text}") from None
 
 
 def _pack(

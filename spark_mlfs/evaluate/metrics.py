@@ -431,9 +431,8 @@ def _label_orders(frame: DataFrame, names: Sequence[str]) -> list[list[int] | No
     """Return where the labels of the first column with names are in each column; None: in place.
 
     Raises `DataError` where a column has other labels."""
-    by_column = {name: attribute_names(frame, name) for name in names if not _is_tags(frame, name)}
-    known = ((column, labels) for column, labels in by_column.items() if labels is not None)
-    reference, first_labels = next(known, ("", []))
+    by_column = label_names(frame, names)
+    reference, first_labels = next(iter(by_column.items()), ("", []))
     orders: list[list[int] | None] = []
     for name in names:
         labels = by_column.get(name)
@@ -442,6 +441,18 @@ def _label_orders(frame: DataFrame, names: Sequence[str]) -> list[list[int] | No
         else:
             orders.append(places_of(first_labels, labels, reference, name))
     return orders
+
+
+def label_names(frame: DataFrame, columns: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return the labels' names in the metadata of the columns that have some.
+
+    The first ones are the order in which `column_sums` sums labels up."""
+    by_column = {}
+    for column in columns:
+        labels = None if _is_tags(frame, column) else attribute_names(frame, column)
+        if labels is not None:
+            by_column[column] = labels
+    return by_column
 
 
 def _is_tags(frame: DataFrame, column: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import DataError
+from ..errors import DataError, Spelling, in_python, spelled
 from ..formats import counts_words
 from ..output.journal import Journal
 from .families import columns_of
@@ -94,7 +94,12 @@ class Outcome:
         ).mean
 
 
-def outcome_of(journal: Journal, plan: Comparison, candidates: Sequence[Candidate]) -> Outcome:
+def outcome_of(
+    journal: Journal,
+    plan: Comparison,
+    candidates: Sequence[Candidate],
+    spelling: Spelling = in_python,
+) -> Outcome:
     """Return everything a journal holds as tables; `DataError` where no trial was run."""
     entries = [journal.parts[number] for number in sorted(journal.parts)]
     results = [entry for entry in entries if "error" not in entry]
@@ -102,6 +107,7 @@ def outcome_of(journal: Journal, plan: Comparison, candidates: Sequence[Candidat
     if not results:
         journal.parts.clear()  # a run that takes it up again begins anew
         raise _all_failed(failed)
+    failed = [{**entry, "error": spelled(entry["error"], spelling)} for entry in failed]
     order = [data.name for data in plan.data]
     data = sorted(journal.get("_data"), key=lambda entry: order.index(entry["name"]))
     data_by_name = {entry["name"]: entry for entry in data}

@@ -33,7 +33,13 @@ from ..classify import CLASSIFIERS
 from ..classify.base import Predictor, known_rows
 from ..engine.base import Cost, side_by_side
 from ..engine.local import LocalEngine, SizingEngine
-from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
+from ..errors import (
+    DataError,
+    ParameterError,
+    SparkMlfsError,
+    WorkerBudgetError,
+    marked_text,
+)
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.matrix import Matrix
@@ -668,7 +674,7 @@ def _result(work: Callable[[], Result], raised: type[Exception] | tuple[()] = ()
     except raised:
         raise
     except SparkMlfsError as error:
-        result: Result = {"error": str(error)}
+        result: Result = {"error": marked_text(error)}
         if isinstance(error, WorkerBudgetError):
             result["too_large"] = True
         return result

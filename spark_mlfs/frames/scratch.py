@@ -80,7 +80,7 @@ class Scratch:
         if kind in IN_MEMORY:
             notice(
                 f"the rows go to {self.place}, which is memory itself ({kind}): name a folder on a "
-                "disk (--scratch)"
+                f"disk ({setting('scratch')})"
             )
         return ScratchFile(self, needed)
 

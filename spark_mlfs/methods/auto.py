@@ -46,7 +46,7 @@ from ..blocks.groups import folds_of_groups
 from ..blocks.profile import profile_block
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
-from ..errors import DataError, ParameterError, SparkMlfsError
+from ..errors import DataError, ParameterError, SparkMlfsError, marked_text, spelled
 from ..kernels.hashing import mix
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import dense, distinct_rows
@@ -228,7 +228,7 @@ class InnerFolds:
                 {},
                 0.0,
                 time.perf_counter() - started,
-                str(error),
+                marked_text(error),
             )
         precision = np.concatenate(parts, axis=1)  # (judges, rows)
         by_judge = {
@@ -345,13 +345,13 @@ def choose(trials: Sequence[Trial], inner: InnerFolds, seed: int) -> dict[str, A
     for trial in trials:
         line: dict[str, Any] = {"method": trial.name}
         if trial.refused:
-            line["refused"] = trial.refused
+            line["refused"] = spelled(trial.refused)
         else:
             line |= {"average_precision": trial.mean, **trial.by_judge}
             line |= {"best_in": best_in[trial.name], "stability": trial.stability}
             line["seconds"] = round(trial.seconds, 3)
         lines.append(line)
-    refused = [f"{trial.name} ({trial.refused})" for trial in trials if trial.refused]
+    refused = [f"{t['method']} ({t['refused']})" for t in lines if "refused" in t]
     verdict = (
         f"{chosen.name}, of {m} tried: average precision {chosen.mean:.4f} of held-out rows "
         f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} "

@@ -118,9 +118,9 @@ def first_gains(engine: Engine, p: Values, base: FoldSums) -> ndarray:
     distinct, place = np.unique(penalties_by_feature(engine, p), return_inverse=True)
     if len(distinct) > FEW_PENALTIES:
         raise ParameterError(
-            f"penalties: {len(distinct)} different numbers for features that exceed driver_bytes "
-            f"together, where forward takes {FEW_PENALTIES}: round them, raise "
-            f"{setting('driver_bytes')}, or give a {setting('screen')}"
+            f"penalties: {len(distinct)} different numbers for features that exceed "
+            f"{setting('driver_bytes')} together, where forward takes {FEW_PENALTIES}: round them, "
+            f"raise {setting('driver_bytes')}, or give a {setting('screen')}"
         )
     statistics = []
     for penalty in distinct:

@@ -170,7 +170,8 @@ class Counting:
             )
         if correction != "none" and p.get("label_noise") is not None:
             raise ParameterError(
-                "label_noise goes with bias_correction='none': corrected counts are no rows"
+                f"{setting('label_noise')} goes with {setting('bias_correction', 'none')}: "
+                "corrected counts are no rows"
             )
         terms = 8 * (engine.profile.q + 2)
         rows = rows or engine.profile.total

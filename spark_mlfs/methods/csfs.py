@@ -27,7 +27,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import ParameterError
+from ..errors import ParameterError, setting
 from ..kernels import exact
 from ..kernels.gram import GramView
 from ..params import Integer, Number, Parameter, Values
@@ -123,8 +123,8 @@ class CSFS(GramMethod):
         engine.refuse_weights("csfs with unknown labels")
         if p["label_weights"] != "uniform":
             raise ParameterError(
-                "label_weights of csfs needs every label known: it fills in the others; leave it "
-                "out, or drop rows"
+                f"{setting('label_weights')} of csfs needs every label known: it fills in the "
+                "others; leave it out, or drop rows"
             )
         self.sketch(engine.profile, p)
         (all_rows,) = engine.run(AllRowsGram())

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine
-from ..errors import ParameterError
+from ..errors import ParameterError, setting
 from ..params import Number, NumberList, Optional, Parameter, Values
 from ..statistics.targets import Labels
 
@@ -53,7 +53,9 @@ def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
                 hint = f"did you mean {near[0]!r}?"
             else:
                 hint = f"the labels are {', '.join(names[:10])}{', …' * (len(names) > 10)}"
-            raise ParameterError(f"label_weights: there is no label {name!r}; {hint}")
+            raise ParameterError(
+                f"{setting(LABEL_WEIGHTS.name)}: there is no label {name!r}; {hint}"
+            )
     return {**p, LABEL_WEIGHTS.name: [float(weights.get(name, 1.0)) for name in names]}
 
 
@@ -76,18 +78,20 @@ def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
         return np.divide(1, entropy, out=np.zeros(q), where=entropy > 0)
     if isinstance(weights, Mapping):
         raise ParameterError(
-            "label_weights by name need the labels' names, which are not known here; give a list "
-            "in their order"
+            f"{setting(LABEL_WEIGHTS.name)} by name need the labels' names, which are not known "
+            "here; give a list in their order"
         )
     num_labels = q + len(profile.left_out)
     if len(weights) != num_labels:
         raise ParameterError(
-            f"label_weights has {len(weights)} numbers, the data have {num_labels} labels; give "
-            "every label one"
+            f"{setting(LABEL_WEIGHTS.name)} has {len(weights)} numbers, the data have {num_labels} "
+            "labels; give every label one"
         )
     weights = np.delete(np.array(weights, np.float64), profile.left_out)
     if not weights.any():
-        raise ParameterError("label_weights are all 0; give some label that varies a weight")
+        raise ParameterError(
+            f"{setting(LABEL_WEIGHTS.name)} are all 0; give some label that varies a weight"
+        )
     return weights
 
 
@@ -105,7 +109,7 @@ def labels_of(engine: Engine, p: Values) -> Labels:
     noise = p.get("label_noise")
     if noise is not None and sum(noise) >= 1:
         raise ParameterError(
-            f"label_noise = {noise[0]:g}, {noise[1]:g} add up to 1 or more: such labels tell "
+            f"{setting(LABEL_NOISE.name, list(noise))} add up to 1 or more: such labels tell "
             "nothing, or the opposite; give the probabilities that an absent label is "
             "reported and that a present one is missed"
         )
@@ -124,6 +128,6 @@ def refuse_with_labelsets(p: Values) -> None:
     for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
         if p.get(parameter.name, parameter.default) != parameter.default:
             raise ParameterError(
-                f"{parameter.name} goes with label_coding='br', which looks at each label; leave "
-                "one out"
+                f"{setting(parameter.name)} goes with {setting('label_coding', 'br')}, which looks "
+                "at each label; leave one out"
             )

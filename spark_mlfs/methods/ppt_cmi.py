@@ -133,7 +133,7 @@ class PPTCMI(CountingMethod):
             raise DataError(
                 f"{int(frequent.sum())} labelset(s) occur at least min_count = {p['min_count']} "
                 f"times (of {len(frequent)}; the commonest {times.max():g} times); two are needed: "
-                "lower min_count"
+                f"lower {setting('min_count')}"
             )
         counts = sets.counts[frequent]
         return Classes(sets.hashes[frequent], counts), int(counts.sum())

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, setting
 from ..kernels.gram import GramView, row_norms
 from ..kernels.scaling import SCALINGS
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
@@ -136,7 +136,8 @@ def sketch_width(profile: Profile, p: Values) -> int:
 def no_sketch(p: Values, why: str) -> int:
     """Return 0, where labels cannot be sketched; `ParameterError` where a sketch is set."""
     if p.get("label_sketch"):
-        raise ParameterError(f"label_sketch = {p['label_sketch']} {why}; leave it out, or give 0")
+        sketch = setting("label_sketch", p["label_sketch"])
+        raise ParameterError(f"{sketch} {why}; leave it out, or give 0")
     return 0
 
 

@@ -125,7 +125,7 @@ class Journal:
             # goes on now
             if not self.parts or isinstance(error, (NeedsSpark, WorkerBudgetError)):
                 raise error from None
-            raise type(error)(f"{error}; {self._how_to_go_on(unit)}") from None
+            raise error.reworded(lambda text: f"{text}; {self._how_to_go_on(unit)}") from None
         except KeyboardInterrupt as error:
             self._sweep()
             if not isinstance(self.spark, LocalSession):

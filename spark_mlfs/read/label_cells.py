@@ -89,7 +89,7 @@ class Tags:
         try:
             tags = parse_tag_text(text, self.key)
         except DataError as error:
-            raise DataError(f"column {self.column!r}: {error}") from None
+            raise error.reworded(lambda text: f"column {self.column!r}: {text}") from None
         if tags is not None:
             return tags
         if self.delimiter is None:

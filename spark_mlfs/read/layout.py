@@ -73,7 +73,8 @@ class ColumnOfCells:
     def renamed(self, names: Sequence[str]) -> ColumnOfCells:
         if self.form == "array" and self.names:
             raise ParameterError(
-                "label_names is for one column of labels; 0/1 columns have names of their own"
+                f"{option('label_names')} is for one column of labels; 0/1 columns have names of "
+                "their own"
             )
         return replace(self, names=list(names))
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -300,8 +301,11 @@ def _of_file(
 
     variables = [plan.features, plan.labels]
     file = _opened(plan.name, content)
+    settings: dict[str, Any] = {"appendmat": False, "variable_names": variables}
+    if "spmatrix" in signature(loadmat).parameters:  # SciPy 1.20 gives arrays without it
+        settings["spmatrix"] = True
     try:
-        matrices = loadmat(file, appendmat=False, variable_names=variables)
+        matrices = loadmat(file, **settings)
     except Exception as error:
         raise _damaged(plan.name, error) from None
     x, y = (

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy import ndarray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, option
 from ..formats import Reader
 from ..frames import vectors
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
@@ -290,7 +290,8 @@ def _truth(p: Mapping[str, Any]) -> PlantedTruth:
         s = min(r // 2, max(d - r, 0))
     if r + s > d:
         raise ParameterError(
-            f"num_relevant={r} and num_redundant={s} exceed num_features={d}; lower one or raise it"
+            f"{option('num_relevant', r)} and {option('num_redundant', s)} exceed "
+            f"{option('num_features', d)}; lower one or raise it"
         )
     draws = mix(np.arange(d).astype(np.uint64) + keys(seed, 3, np.array([0])))
     order = np.argsort(draws, kind="stable")
@@ -389,12 +390,15 @@ class Planted(Reader):
         cardinality = p["cardinality"]
         if density == 1:
             raise ParameterError(
-                f"density={density!r}: it is between 0 and 1, or None for dense data"
+                f"{option('density', density)}: it is between 0 and 1, or None for dense data"
             )
         if cardinality is None:
             cardinality = min(0.25 * q, 2.5)
         if not cardinality < q:
-            raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
+            raise ParameterError(
+                f"{option('cardinality', cardinality)}: it is between 0 and "
+                f"{option('num_labels', q)}"
+            )
         truth = _truth(p)
         plan = _Planted(
             truth,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, option
 from ..formats import Distinct, Names
 from ..frames.errors import notice
 from ..params import Choice as OneOf
@@ -233,7 +233,7 @@ def fitted_vectors(
     except TooManyTerms as error:
         notice(
             f"{error}: they are hashed to {BUCKETS} features, whose names are numbers; raise "
-            "min_df, or give a vocabulary, for names"
+            f"{option('min_df')}, or give a vocabulary, for names"
         )
         splitting = replace(splitting, buckets=BUCKETS)
         if split is not None:
@@ -244,7 +244,7 @@ def fitted_vectors(
         limit = "" if p["max_df"] == 1 else f" and in no more than max_df = {p['max_df']:g}"
         raise DataError(
             f"text: no term{origin} occurs in {p['min_df']:g} rows{limit}; give more texts, or "
-            "lower min_df"
+            f"lower {option('min_df')}"
         )
     terms = tuple(vocabulary.terms)
     if split is not None:

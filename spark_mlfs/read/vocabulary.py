@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import worker_errors
+from ..errors import setting, worker_errors
 from ..frames.errors import notice, reading
 from ..frames.frame import Batches, LocalFrame, default_memory
 from ..frames.sessions import small_batches
@@ -231,7 +231,7 @@ def _keep(tallies: list[Tally], tally: Tally, memory: int) -> None:
     if SHARE * sum(tally.nbytes for tally in tallies) > memory:
         tallies[:] = [joined(tallies)[0]]
         if SHARE * tallies[0].nbytes > memory:
-            raise TooManyTerms("the terms of the texts do not fit memory_bytes")
+            raise TooManyTerms(f"the terms of the texts do not fit {setting('memory_bytes')}")
 
 
 def _on_spark(texts: DataFrame, splitting: Splitting, choice: Choice) -> pa.Table:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy import ndarray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, option
 from ..frames.vectors import raw_bytes, within
 
 IN_A_WORD = r"[\p{L}\p{M}\p{N}_]"
@@ -53,8 +53,8 @@ class Splitting:
         """Raise `ParameterError` for patterns that are none, or do not go together."""
         if self.pattern is not None and self.token_pattern is not None:
             raise ParameterError(
-                "give token_pattern, what a word looks like, or pattern, what stands between "
-                "words, not both"
+                f"give {option('token_pattern')}, what a word looks like, or {option('pattern')}, "
+                "what stands between words, not both"
             )
         for name in ("token_pattern", "pattern"):
             pattern = getattr(self, name)

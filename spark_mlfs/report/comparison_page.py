@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..errors import in_python, spelled_by
 from ..evaluate import summary as tables
 from ..evaluate.compare import ForgetfulJournal, run
 from ..evaluate.families import K_BEST, titled
@@ -420,12 +421,13 @@ def compare(
     >>> plan = {"data": data, "method": methods, "protocol": {"folds": "3-fold", "sizes": [2]}}
     >>> compare(LocalSession(), plan).summary().round(2).loc["planted"].to_dict()
     {'mim': 1.0, 'jmi': 1.0, 'all features': 0.97}"""
-    checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
-    outcome = run(
-        spark,
-        checked,
-        ForgetfulJournal(),
-        None,
-        progress,
-    )
+    with spelled_by(in_python):
+        checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
+        outcome = run(
+            spark,
+            checked,
+            ForgetfulJournal(),
+            None,
+            progress,
+        )
     return ComparisonOutcome(**vars(outcome))

@@ -6,12 +6,14 @@ as tables, so that names have the room they need and never stand on a tick."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ..markup import number
 from .figures import ticks
 
+SHORT: Callable[[float], str] = partial(number, digits=2)
 Mark = tuple[str, str, str]  # its kind, its place as style, its tooltip
 
 
@@ -73,8 +75,9 @@ def before_and_after(
     rows: Iterable[tuple[Sequence[str], float, float]],
     least: float = 0.0,
     most: float = 0.0,
+    text: Callable[[float], str] = SHORT,
 ) -> DotPlot | None:
-    """Return a plot of the values of each row before and after; None of no rows.
+    """Return a plot of the values of each row before and after, also as `text`; None of no rows.
 
     The axis reaches from `least` to `most` at least, and has zero in it."""
     listed = list(rows)
@@ -88,6 +91,5 @@ def before_and_after(
         known = {kind: value for kind, value in ends.items() if math.isfinite(value)}
         marks = [plot.bar("", (before, after), "50%")] if len(known) == 2 else []
         marks += [plot.dot(kind, value, "50%") for kind, value in known.items()]
-        text = f"{number(before, 2)} → {number(after, 2)}"
-        plot.rows.append((names, text, marks))
+        plot.rows.append((names, f"{text(before)} → {text(after)}", marks))
     return plot

@@ -19,7 +19,7 @@ from ..errors import ParameterError
 from ..frames.scratch import Scratch
 from ..kernels.missing import MISSING
 from ..lazy import DataFrame
-from ..markup import number, power, render
+from ..markup import fixed, number, power, render
 from ..output.manifest import now
 from ..params import Optional, Parameter, Text, check
 from ..select.rules import DRIFT_METHOD
@@ -183,8 +183,8 @@ class DriftView:
         most = order.drop_duplicates("feature").head(MOST_ROWS)
         correlations: dict[tuple[str, str], str] = {}
         for _, pair in pairs[pairs["feature"].isin(most["feature"])].iterrows():
-            before = number(pair["correlation_before"], 2)
-            after = number(pair["correlation_after"], 2)
+            before = fixed(pair["correlation_before"])
+            after = fixed(pair["correlation_after"])
             text = f"{pair['label']}: {before} → {after}"
             correlations.setdefault((pair["window"], pair["feature"]), text)
         ranks = most[["rank_before", "rank_after"]].astype(object)
@@ -208,7 +208,8 @@ class DriftView:
             ([feature, label], before, after)
             for feature, label, before, after in most[columns].itertuples(index=False)
         ]
-        return before_and_after("correlation of feature and label", ["feature", "label"], rows)
+        title = "correlation of feature and label"
+        return before_and_after(title, ["feature", "label"], rows, text=fixed)
 
     def labels(self) -> DotPlot | None:
         """Return how common each label was and is in the last window, by their change."""

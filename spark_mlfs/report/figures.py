@@ -435,7 +435,7 @@ def name_points(
     names = [name for name, *_ in points]
     across = [plot.x(x) for _, x, _, _ in points]
     down = [plot.y(y) for _, _, y, _ in points]
-    sides = beside(names, across, down)
+    sides = beside(names, across, down, _drawn_lines(plot))
     for (name, x, y, tooltip), side in zip(points, sides, strict=True):
         place = places[name]
         position = plot.position(x, y)
@@ -449,16 +449,39 @@ DOT = 8.0
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
-def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list[str]:
+def _drawn_lines(plot: Plot) -> list[Box]:
+    """Return the room of a plot's dashed lines, and of the notes that begin at them."""
+    boxes = []
+    for kind, *ends in plot.strokes:
+        left, right, top, bottom = map(float, ends)
+        if kind != "grid":
+            x = WIDTH * left / 100
+            boxes.append(
+                (x - 1, HEIGHT * top / 100 - 1, WIDTH * right / 100 + 1, HEIGHT * bottom / 100 + 1)
+            )
+    for kind, style, text in plot.texts:
+        if kind == "note" and style.startswith("left:"):
+            x = WIDTH * float(style.removeprefix("left:").removesuffix("%")) / 100
+            boxes.append((x, 0.0, x + 2 * DOT + LETTER * len(text), LINE + 2))
+    return boxes
+
+
+def beside(
+    names: Sequence[str],
+    x: Sequence[float],
+    y: Sequence[float],
+    taken: Sequence[Box] = (),
+) -> list[str]:
     """Return on which side of its point (in per cent of the plot) each name has room.
 
     It is "left" for text that begins there, "right" for text that ends there, "" where it would
-    lie on another name or point. The highest points come first."""
+    lie on another name or point, or on what is `taken`. The highest points come first."""
     sides = [""] * len(names)
     across = [WIDTH * left / 100 for left in x]
     down = [HEIGHT * top / 100 for top in y]
     points = list(zip(across, down, strict=True))
     boxes: list[Box] = [(px - DOT, py - DOT, px + DOT, py + DOT) for px, py in points]
+    boxes += taken
     for i in sorted(range(len(names)), key=lambda i: points[i][1]):
         px, py = points[i]
         length = LETTER * len(names[i])

@@ -14,7 +14,7 @@ from numpy import ndarray
 from ..adapters.contributions import WHY
 from ..adapters.tags import BEST, output_names
 from ..evaluate.metrics import TITLES
-from ..markup import number, render
+from ..markup import fixed, number, render
 from ..read.encoded import SHOWN, Gallery, Shown, terms_text
 from ..scoring.check import SIDES, Measured
 from .figures import Plot, bars, lines
@@ -68,7 +68,7 @@ def check_page(
         rates=RATES,
         shown=shown,
         sides=SIDES,
-        leading=[(number(metrics[name], 3), TITLES[name]) for name in LEADING],
+        leading=[(fixed(metrics[name], 3), TITLES[name]) for name in LEADING],
         metrics=[(number(value, 3), name) for name, value in metrics.items()],
         best=_best(of_all),
         top_n=int(counts[2].argmax()) + 1,

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy import ndarray
 
 from ..blocks.profile import Profile
-from ..errors import DataNotice
+from ..errors import DataNotice, option, setting
 from ..methods.base import Scores
 from ..read.stop_words import FIRST, stop_words_first
 from ..statistics.stretched import Far, Stretched
@@ -45,9 +45,10 @@ def notices_of(
     notices = [DataNotice(text) for text in texts if text]
     limit = request.parameters.get("max_iter")
     if scores.converged is False and limit is not None:  # what is trained for a time has none
-        notices.append(stopped_early(request.method, f"raise max_iter = {limit}"))
+        notices.append(stopped_early(request.method, f"raise {setting('max_iter', limit)}"))
     if scores.details.get("factorisation_converged") is False:
-        notices.append(stopped_early("the factorisation of the labels", "give factorizer='svd'"))
+        remedy = f"give {setting('factorizer', 'svd')}"
+        notices.append(stopped_early("the factorisation of the labels", remedy))
     return notices
 
 
@@ -61,7 +62,8 @@ def _stop_words(profile: Profile, kept: pd.DataFrame, names: Sequence[str]) -> s
     listed = ", ".join(map(repr, words[:SHOWN]))
     return (
         f"{len(words)} of the best {count} features are stop words ({listed}, …), which any text "
-        f"in {language.capitalize()} has: give stop_words={language!r} where the words are counted"
+        f"in {language.capitalize()} has: give {option('stop_words', language)} where the words "
+        "are counted"
     )
 
 
@@ -91,7 +93,9 @@ def _stretched(request: Request, stretched: Stretched, names: Sequence[str]) -> 
     if stretched.by_counts:
         share = _percent(min(share for _, share in stretched.by_counts.values()))
         far = _far(stretched.by_counts, names)
-        quantiles = "give binning='quantile', or " if "binning" in request.parameters else ""
+        quantiles = ""
+        if "binning" in request.parameters:
+            quantiles = f"give {setting('binning', 'quantile')}, or "
         yield (
             f"{far} so far from the others that {share} % of the rows share one of "
             f"{stretched.num_bins} bins: {quantiles}clip or recode it"

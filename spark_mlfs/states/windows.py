@@ -19,7 +19,7 @@ from ..blocks.dataset import Dataset
 from ..blocks.profile import REACH, Profile
 from ..engine.base import Cost, Engine
 from ..engine.local import SizingEngine
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, setting
 from ..pipeline import compute
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, cuts
 from ..statistics.contingency import Counts, TwoWay
@@ -64,7 +64,9 @@ class Window:
     def check(self) -> None:
         """Raise `ParameterError` or `DataError` for rows that no counts can be compared of."""
         if self.profile.graded:
-            raise ParameterError("drift counts labels of 0 and 1, not grades: give label_cuts")
+            raise ParameterError(
+                f"drift counts labels of 0 and 1, not grades: give {setting('label_cuts')}"
+            )
         if self.profile.weight_unit < 1:
             raise ParameterError(
                 f"drift counts rows, and weights of {self.name} are no whole numbers: give each "

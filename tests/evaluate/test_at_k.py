@@ -7,6 +7,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -15,7 +16,9 @@ from pyspark.ml.linalg import Vectors
 from sklearn.metrics import ndcg_score
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate.at_k import SumsAtK, at_k, at_k_of_frame, propensities
+from spark_mlfs.evaluate.at_k import AT_K, SumsAtK, at_k, at_k_of_frame, propensities
+from spark_mlfs.evaluate.metrics import METRICS, MultiLabelEvaluator
+from spark_mlfs.frames.schema import with_names
 
 
 def by_hand(truth, predicted, k, p):
@@ -210,3 +213,68 @@ def test_frames(spark):
     )
     with pytest.raises(ParameterError, match="column"):
         at_k_of_frame(frame, "nothing")
+
+
+@pytest.fixture
+def predictions(spark):
+    """Truth, scores, propensities of 40 rows and 7 labels, and a frame of them."""
+    rng = np.random.default_rng(8)
+    truth = (rng.random((40, 7)) < 0.3).astype(float)
+    scores = rng.integers(0, 4, (40, 7)) / 4
+    p = rng.uniform(0.05, 1, 7)
+    rows = [(Vectors.dense(y), Vectors.dense(s)) for y, s in zip(truth, scores, strict=True)]
+    frame = spark.createDataFrame(rows, ["labels", "rawPrediction"]).repartition(3)
+    return truth, scores, p, frame
+
+
+def expected(truth, scores, k, p):
+    order = np.argsort(-scores, axis=1, kind="stable")
+    return by_hand(truth.tolist(), order.tolist(), k, p)
+
+
+@pytest.mark.slow
+def test_an_evaluator_has_every_metric(predictions, tmp_path):
+    truth, scores, p, frame = predictions
+    by_hand_at = {k: expected(truth, scores, k, p) for k in (1, 3, 5)}
+    every = {name: value for found in by_hand_at.values() for name, value in found.items()}
+    evaluator = MultiLabelEvaluator(propensities=p)
+    options = evaluator.metricName.doc
+    for name in AT_K:
+        assert repr(name) in options
+        evaluator.setMetricName(name)
+        assert math.isclose(evaluator.evaluate(frame), every[name], rel_tol=1e-9), name
+        assert evaluator.isLargerBetter()
+    assert {*every} == {*AT_K} and all(repr(name) in options for name in METRICS)
+    evaluator.save(f"file://{tmp_path}/e")
+    loaded = MultiLabelEvaluator.load(f"file://{tmp_path}/e")
+    assert loaded.getMetricName() == name and loaded.getPropensities() == p.tolist()
+
+
+def test_an_evaluator_goes_by_names(predictions):
+    """Propensities by name follow labels whose order is another one."""
+    truth, scores, p, frame = predictions
+    want = expected(truth, scores, 3, p)
+    names = [*"gfedcba"]
+    named = with_names(with_names(frame, "labels", names), "rawPrediction", names)
+    by_name = pd.Series(p, names).sort_index()
+    found = at_k_of_frame(named, k=[3], propensities=by_name)
+    assert {name: round(value, 9) for name, value in found.items()} == {
+        name: round(value, 9) for name, value in want.items()
+    }
+    for given_as in (by_name, by_name.to_dict()):
+        evaluator = MultiLabelEvaluator(metricName="pspAt3", propensities=given_as)
+        assert math.isclose(evaluator.evaluate(named), want["pspAt3"], rel_tol=1e-9)
+    with pytest.raises(ParameterError, match="neither 'labels' nor 'rawPrediction' names"):
+        evaluator.evaluate(frame)
+
+
+def test_what_an_evaluator_cannot_compute_is_refused(predictions, spark):
+    frame = predictions[-1]
+    with pytest.raises(ParameterError, match="psndcgAt1 goes by propensities: set them"):
+        MultiLabelEvaluator(metricName="psndcgAt1").evaluate(frame)
+    few = spark.createDataFrame([([1.0, 0.0], [0.2, 0.1])], ["labels", "rawPrediction"])
+    with pytest.raises(DataError, match="ndcgAt3 is of more labels than the 2 that there are"):
+        MultiLabelEvaluator(metricName="ndcgAt3").evaluate(few)
+    assert MultiLabelEvaluator(metricName="precisionAt1").evaluate(few) == 1
+    with pytest.raises(ParameterError, match="propensities must be one number from"):
+        MultiLabelEvaluator(propensities=[0.5, 2])

@@ -414,7 +414,9 @@ def test_a_gate_is_an_exit_code_and_a_line(run, refused, home):
     code, said, err = run(
         *flags(home, "--require", much, "--require", "hammingLoss<=0.9", "--quiet")
     )
-    assert code == 3 and err == f"spark-mlfs: not met: {much}: microF1 is {metrics['microF1']}\n"
+    assert (
+        code == 3 and err == f"spark-mlfs: not met: {much}: microF1 is {metrics['microF1']:.4g}\n"
+    )
     assert json.loads(said)["not_met"] == [much] and json.loads(said)["metrics"] == metrics
     assert "did you mean 'microF1'" in refused(*flags(home, "--require", "mikroF1>=0.5")[:-1])
     assert "write it as" in refused(*flags(home, "--require", "microF1")[:-1])

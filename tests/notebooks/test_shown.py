@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shlex
 import sys
@@ -40,6 +41,38 @@ def test_what_a_word_is():
         f'  --say "b {value}" \\\n  > $(date +%F {value})\n'
     )
     assert commands.broken("echo 'one\n" + "w " * 50 + "'\n") == "echo 'one\n" + "w " * 50 + "'\n"
+
+
+def test_a_word_of_a_command_is_kept_in_a_line():
+    pygments = pytest.importorskip("pygments")
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import BashLexer
+
+    script = commands.broken(
+        "run --label-col 'a b' --option x=\";\" \\\n  --more-of it && $(ls -l) # why not\n", 30
+    )
+    block = f'<div class="highlight-sh notranslate">{pygments.highlight(script, BashLexer(), HtmlFormatter())}'
+    page = commands.whole_words(block)
+    plain = html.unescape(re.sub(r"<[^>]*>", "", page))
+    assert plain.strip() == script.strip()  # what is copied is what stood there
+    found = re.findall(r'<span class="word">((?:<span.*?</span>|[^<])*)</span>', page)
+    texts = [html.unescape(re.sub(r"<[^>]*>", "", word)) for word in found]
+    assert texts == [
+        "# why not",
+        "run",
+        "--label-col",
+        "'a b'",
+        "\\",
+        "--option",
+        'x=";"',
+        "--more-of",
+        "it",
+        "\\",
+        "&&",
+        "$(ls",
+        "-l)",
+    ]
+    assert commands.whole_words("<p>a-b</p>") == "<p>a-b</p>"
 
 
 def test_formulas_have_indices():

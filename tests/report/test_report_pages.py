@@ -260,6 +260,36 @@ def test_names_of_points_stay_within_the_plot():
     assert beside(["x" * 40], [50.0], [50.0]) == [""]  # it would lie on the axis
 
 
+def test_no_name_of_a_point_lies_on_a_dashed_line():
+    """Nor on the note at its head; on the other side of its point it may stand."""
+    points = [("a name", 0.12, 1.0, ""), ("another", 0.08, 3.0, ""), ("third", 0.11, 4.5, "")]
+    for upright, sides in ((False, ["left", "left", "left"]), (True, ["left", "right", ""])):
+        plot = Plot("t", "x", (0.0, 0.25), (0.0, 5.0), 2)
+        if upright:
+            plot.upright("mark", 0.1)
+            plot.text("note", "left:40.00%", "some shift")
+        figures.name_points(plot, points, {name: i for i, (name, *_) in enumerate(points)})
+        assert [side for *_, side, _ in plot.points] == sides
+
+
+def test_what_explains_nothing_is_said_to():
+    share = environment().get_template("macros.html.j2").module.share
+    assert [str(share(value)) for value in (0.1234, 0.0004, 0.0, -0.3)] == [
+        "12 %",
+        "0.04 %",
+        "none",
+        "none",
+    ]
+
+
+def test_a_command_goes_on_in_the_next_line_between_words():
+    shown = str(
+        environment().get_template("macros.html.j2").module.command(["a-b", "--c-d", "e f"])
+    )
+    assert re.findall("<span>(.*?)</span>", shown) == ["a-b", "--c-d", "&#39;e f&#39;"]
+    assert re.sub("<[^>]*>", "", shown) == "a-b --c-d &#39;e f&#39;"
+
+
 def test_figures_stand_in_as_many_columns_as_leave_few_places_empty():
     assert [columns(n) for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12)] == [1, 2, 3, 2, 3, 3, 4, 4, 3, 3]
 

@@ -1,4 +1,6 @@
-"""Commands of the pages, broken where a narrow page is: a line is pasted as it stands."""
+"""Commands of the pages, broken where a narrow page is: a line is pasted as it stands.
+
+On a phone lines go on between words alone: browsers would break them at every hyphen, too."""
 
 from __future__ import annotations
 
@@ -8,6 +10,31 @@ import textwrap
 WIDTH = 70  # signs of a line
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WORD = re.compile(r"""(?:\$\([^()]*\)|[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""")
+
+
+BLOCK_OF_HTML = re.compile(
+    r'(<div class="highlight-sh [^>]*><div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL
+)
+# what stands between words: spaces, and a backslash with the end of the line
+PIECE = re.compile(
+    r'(<span class="(?:w|se)">\\?\s+</span>|\s+)|<span[^>]*>.*?</span>|[^<\s]+', re.DOTALL
+)
+
+
+def whole_words(page: str) -> str:
+    """The HTML of a page, each word of its commands in an element that is kept in a line."""
+    return BLOCK_OF_HTML.sub(lambda match: match[1] + _wrapped(match[2]) + match[3], page)
+
+
+def _wrapped(block: str) -> str:
+    out, word = [], ""
+    for piece in PIECE.finditer(block):
+        if piece[1] is None:
+            word += piece[0]
+            continue
+        out += [f'<span class="word">{word}</span>' if word else "", piece[0]]
+        word = ""
+    return "".join(out) + word
 
 
 def broken_commands(page: str) -> str:

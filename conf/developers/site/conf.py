@@ -103,6 +103,11 @@ def notebook(book: dict[str, Any]) -> str:
     return "\n\n".join(out) + "\n"
 
 
+def keep_words(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    if "body" in context:
+        context["body"] = commands.whole_words(context["body"])
+
+
 def linked(name: str) -> str | None:
     """The public name in full that a docstring means."""
     return LINKS.get(name.removesuffix("()"))
@@ -178,6 +183,7 @@ def setup(app: Any) -> None:
     app.add_source_suffix(".ipynb", "markdown")
     app.connect("source-read", read)
     app.connect("doctree-read", formulas.typeset)
+    app.connect("html-page-context", keep_words)
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)
     app.connect("env-check-consistency", complete)
