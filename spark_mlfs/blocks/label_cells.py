@@ -100,8 +100,7 @@ def tags_of_texts(cells: list[Any], delimiter: str | None, key: str | None = Non
             try:
                 lists[cell] = parse_tag_text(cell, key)
             except DataError as error:
-                place = f"row {row} of Y"
-                raise error.reworded(lambda text, place=place: f"{place}: {text}") from None
+                raise error.reworded(f"row {row} of Y: ".__add__) from None
     if delimiter is None and not any(tags is not None for tags in lists.values()):
         return cells
     out = []

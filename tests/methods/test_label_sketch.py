@@ -338,11 +338,11 @@ def test_half_samples_and_folds_are_sketched(here):
 
 
 def test_what_cannot_be_sketched_is_refused(here):
-    with pytest.raises(ParameterError, match="label_sketch = 16 goes with group=True"):
+    with pytest.raises(ParameterError, match="labelSketch = 16 goes with group=True"):
         scores(here, "lasso", label_sketch=WIDTH)
-    with pytest.raises(ParameterError, match="label_sketch = 16 goes with factorizer='svd'"):
+    with pytest.raises(ParameterError, match="labelSketch = 16 goes with factorizer='svd'"):
         scores(here, "omfs", label_sketch=WIDTH, factorizer="nmf")
     x, y = table()
     y[3, 1] = np.nan
-    with pytest.raises(ParameterError, match="label_sketch = 16 needs every label known"):
+    with pytest.raises(ParameterError, match="labelSketch = 16 needs every label known"):
         scores(engine_of(x, y), "csfs", label_sketch=WIDTH)

@@ -57,20 +57,20 @@ def test_a_word_of_a_command_is_kept_in_a_line():
     assert plain.strip() == script.strip()  # what is copied is what stood there
     found = re.findall(r'<span class="word">((?:<span.*?</span>|[^<])*)</span>', page)
     texts = [html.unescape(re.sub(r"<[^>]*>", "", word)) for word in found]
-    assert texts == [
+    assert [text for text in texts if text != "\\"] == [
         "# why not",
-        "run",
-        "--label-col",
-        "'a b'",
-        "\\",
-        "--option",
-        'x=";"',
-        "--more-of",
-        "it",
-        "\\",
-        "&&",
-        "$(ls",
-        "-l)",
+        *(
+            "run",
+            "--label-col",
+            "'a b'",
+            "--option",
+            'x=";"',
+            "--more-of",
+            "it",
+            "&&",
+            "$(ls",
+            "-l)",
+        ),
     ]
     assert commands.whole_words("<p>a-b</p>") == "<p>a-b</p>"
 
