@@ -676,12 +676,21 @@ def _ranking_table(
         {
             "rank": np.arange(1, len(order) + 1),
             "index": order,
-            "name": [rows.feature_names[i] for i in order],
+            "name": _in_order(rows.feature_names, order),
             "score": score_column(scores, profile, relevance)[order],
             "relevance": relevance[order],
             **{name: column[order] for name, column in columns.items()},
         }
     )
+
+
+def _in_order(names: Sequence[str], order: ndarray) -> Sequence[str]:
+    """Return names in some order."""
+    if isinstance(names, list):
+        out = np.empty(len(names), object)
+        out[:] = names
+        return out[order].tolist()
+    return [names[i] for i in order]
 
 
 def _why_nothing(result: Result) -> str:

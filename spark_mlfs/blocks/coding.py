@@ -78,6 +78,12 @@ class Coding:
         """Return (v,) whether a feature has two codes, of which 0 is that of value 0."""
         return (self.bins == 2) & (self.zero == 0)
 
+    @cached_property
+    def all_occur(self) -> bool:
+        """Return whether a training value that is not 0 has the only other code of its feature."""
+        in_turn = self._all_by_occurrence or (self.binary.all() and not self.clipped)
+        return bool(in_turn and self.occurs.all())
+
     @property
     def width(self) -> int:
         """Return how many codes a table has room for."""
@@ -303,11 +309,11 @@ def code_block(block: Block, coding: Coding) -> CodedBlock:
 
 def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
     """Return (n, slots) the codes that are not the code of 0."""
-    all_vary = len(coding.features) == x.shape[1]
-    column_of = np.zeros(x.shape[1], np.int32)
-    column_of[coding.features] = np.arange(len(coding.features), dtype=np.int32)
-    varies = np.zeros(x.shape[1], bool)
-    varies[coding.features] = True
+    if len(coding.features) < x.shape[1]:
+        x = _columns_of(x, coding.features)
+    shape = (x.shape[0], int(coding.offsets[-1]))
+    if coding.all_occur and x.data.all():  # a slot is a feature
+        return _ones(x.indices, x.indptr, shape)
     first = coding.offsets[:-1].astype(np.int32)
     stored = np.zeros(x.nnz + 1, bool)
     slots = np.empty(x.nnz, np.int32)
@@ -315,15 +321,9 @@ def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
     for a in range(0, x.nnz, CODED_AT_ONCE):
         columns = x.indices[a : a + CODED_AT_ONCE]
         values = x.data[a : a + CODED_AT_ONCE]
-        inside = None if all_vary else varies[columns]
-        columns = columns if all_vary else column_of[columns]
         zero = coding.zero[columns]
-        if inside is None or inside.all():
-            codes = coding.column_codes(values, columns)
-            has_slot = codes != zero
-        else:  # a value of a feature that is left out stands for no code
-            codes = coding.column_codes(np.where(inside, values, coding.low[columns]), columns)
-            has_slot = (codes != zero) & inside
+        codes = coding.column_codes(values, columns)
+        has_slot = codes != zero
         slot = first[columns]
         slot += codes
         slot -= codes > zero
@@ -332,8 +332,25 @@ def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
         slots[count : count + len(slot)] = slot
         count += len(slot)
     indptr = np.cumsum(stored, dtype=np.int32)[x.indptr]
-    shape = (x.shape[0], int(coding.offsets[-1]))
     return _ones(slots[:count], indptr, shape)
+
+
+def _columns_of(x: sp.csr_matrix, columns: ndarray) -> sp.csr_matrix:
+    """Return some columns, ascending, some entries after the others: they stay in the cache."""
+    place_of = np.full(x.shape[1], -1, np.int32)
+    place_of[columns] = np.arange(len(columns), dtype=np.int32)
+    before = np.zeros(x.nnz + 1, np.int32)
+    indices = [np.zeros(0, np.int32)]
+    data = [x.data[:0]]
+    for a in range(0, x.nnz, CODED_AT_ONCE):
+        places = place_of[x.indices[a : a + CODED_AT_ONCE]]
+        stays = places >= 0
+        before[a + 1 : a + 1 + len(stays)] = stays
+        indices.append(places[stays])
+        data.append(x.data[a : a + CODED_AT_ONCE][stays])
+    np.cumsum(before, out=before)
+    entries = (np.concatenate(data), np.concatenate(indices), before[x.indptr])
+    return sp.csr_matrix(entries, shape=(x.shape[0], len(columns)))
 
 
 def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
@@ -353,6 +370,8 @@ def in_runs(blocks: list[CodedBlock], count: int) -> list[CodedBlock]:
     """Return the blocks joined into `count` of all rows in order, at most.
 
     The list is emptied, and a run copied at a time."""
+    if len(blocks) <= count:
+        return blocks
     length = -(-len(blocks) // count)
     runs = []
     while blocks:

@@ -169,7 +169,8 @@ def check_and_name(
             f"have {p.d}"
         )
     rows.label_names = rows.label_names or [f"{labels}_{index}" for index in range(p.q)]
-    _must_be_unique(features, rows.feature_names)
+    if not p.terms:  # of a vocabulary none stands twice
+        _must_be_unique(features, rows.feature_names)
     _must_be_unique(labels, rows.label_names)
 
 

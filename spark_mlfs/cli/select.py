@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from .. import pipeline
+from ..adapters.saved import DATA_HERE
 from ..adapters.selection import LocalSelection, Selected, facts_of
 from ..errors import DataError, ParameterError
 from ..frames.errors import notice
@@ -403,7 +404,10 @@ def _write(
     target.model("model", model)
     if fitted is not None:
         target.model("pipeline", fitted)
-    target.table("ranking", result.ranking)
+    saved = None
+    if target.folder is not None and isinstance(model, LocalSelection):
+        saved = target.folder / "model" / DATA_HERE
+    target.table("ranking", result.ranking, saved)
     if ranked.by_label is not None:
         target.text("labels.csv", csv_text(ranked.by_label))
     seconds = {**work.stages.seconds, "write": round(time.perf_counter() - started, 4)}

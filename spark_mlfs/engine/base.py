@@ -10,6 +10,7 @@ import itertools
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext, suppress
@@ -280,13 +281,17 @@ class Engine(Releasable):
 
         Of numbers their parts where states may meet."""
         unknown = {s.key(): s for s in statistics if s.key() not in self._results}
+        numbers = [s for s in unknown.values() if isinstance(s, FeatureNumbers)]
+        readers = Counter(part.key() for s in numbers for part in s.parts)
         out = {key: s for key, s in unknown.items() if not isinstance(s, FeatureNumbers)}
         for key, statistic in unknown.items():
             if isinstance(statistic, FeatureNumbers):
                 known = self._results | out
                 parts = {part.key(): part for part in statistic.parts if part.key() not in known}
                 others = sum(map(self.bytes_at_once, out.values()))
-                if all(self.collects_whole_states(part, others) for part in parts.values()):
+                fits = all(self.collects_whole_states(part, others) for part in parts.values())
+                unshared = statistic.once and {readers[key] for key in parts} == {1}
+                if fits and not (unshared and self._by_range_is_smaller(statistic)):
                     out |= parts
                 else:
                     out[key] = statistic
@@ -302,6 +307,14 @@ class Engine(Releasable):
             return self.bytes_of_counts(statistic) + beside <= self.budgets.worker
         shares = (self.budgets.worker // 8, self.budgets.driver // 4)
         return statistic.state_bytes(self.profile) <= min(statistic.gathered_bytes, *shares)
+
+    def _by_range_is_smaller(self, numbers: FeatureNumbers) -> bool:
+        """Return whether numbers take less of this process range by range of the features."""
+        states = sum(part.state_bytes(self.profile) for part in numbers.parts)
+        if not self.in_one_process or self.on_disk or states <= SHARD_BYTES:
+            return False
+        ranges = self.bytes_in_one_process([numbers], [self.bytes_at_once(numbers)])
+        return ranges < sum(map(self.bytes_of_counts, numbers.parts))
 
     def fits_budgets(self, numbers: FeatureNumbers) -> bool:
         """Return whether one request for these numbers is within the budgets."""

@@ -155,8 +155,10 @@ class LocalEngine(Engine):
         coding = statistic.coding
         if coding.key not in self._coded:
             coded = self._map(partial(code_block, coding=coding), self._parts)
+            self._coded[coding.key] = coded
+        if coding.sparse and not isinstance(statistic, FeatureShardedStatistic):
             # sparse counts take long to add up: one part a core
-            self._coded[coding.key] = in_runs(coded, self.cores) if coding.sparse else coded
+            self._coded[coding.key] = in_runs(self._coded[coding.key], self.cores)
         if statistic.layout == "cells":  # of which no part has all rows
             self._coded[coding.key] = [concatenate_coded(self._coded[coding.key])]
         return self._coded[coding.key]
@@ -251,6 +253,7 @@ class LocalEngine(Engine):
     def _sharded(self, statistic: FeatureShardedStatistic) -> ndarray:
         """Return the numbers of all features, range by range."""
         edges = self.edges_of(statistic)
+        statistic = statistic.unmerged()
         shards = statistic.shards([*self._read(statistic)], self.profile, edges)
         ranges = zip(itertools.pairwise(edges.tolist()), shards, strict=True)
         return statistic.gather(

@@ -122,9 +122,11 @@ class Vectors:
 
     def to_arrow(self) -> pa.StructArray:
         dense = self.dense
-        indices = self.indices[:0]
-        if not dense.all():
-            indices = self.indices[np.repeat(~dense, self.lengths)]
+        indices = self.indices
+        if dense.all():
+            indices = indices[:0]
+        elif dense.any():
+            indices = indices[np.repeat(~dense, self.lengths)]
         slot_offsets = _offsets(np.where(dense, 0, self.lengths))
         slots = pa.array(indices.astype(np.int32))
         values = pa.array(self.values.astype(np.float64))

@@ -161,8 +161,9 @@ def count_slots(
     member: sp.csr_matrix,
     with_all: bool,
     mass: ndarray | None = None,
+    in_order: bool = True,
 ) -> sp.csr_matrix:
-    """Return (last - first, size) CSR counts of slots first..last, groups in order.
+    """Return (last - first, size) CSR counts of slots first..last, groups `in_order`.
 
     `with_all` puts a group of all rows, of weight `mass`, first. Slot by slot the sums are kept
     over the groups of few rows: what is added up stays near the processor."""
@@ -173,7 +174,9 @@ def count_slots(
     part = sp.csr_matrix(
         (ones, columns.indices[start:end], indptr), shape=(last - first, columns.shape[0])
     )
-    table = (part @ member).tocsc().tocsr()  # twice turned: in order
+    table = part @ member
+    if in_order:
+        table = table.tocsc().tocsr()
     if not with_all:
         return table
     filled = np.diff(indptr) > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, 
 from ..kernels import information as info
 from ..kernels import sparse_counts
 from ..kernels.categories import MAX_BINS
+from ..kernels.rare_features import RareSums, most_rows
 from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter, Values
 from ..solvers.greedy import forward
@@ -27,7 +28,7 @@ from ..statistics.joint import JointCounts
 from ..statistics.label_ranges import LabelRanges
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.links import label_pair_counts, pair_counts
-from ..statistics.stretched import Beside, commonest
+from ..statistics.stretched import Beside, commonest, may_stretch
 from ..statistics.targets import Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
 from .label_entries import Information, Measure, Strongest, informations
@@ -80,6 +81,9 @@ BY_CHANCE = (NUM_BINS, BINNING, CHANCE)  # where the criterion is a sum of infor
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
 
+MANY_CELLS = 1 << 18  # of sparse counts, from which on a table of terms is worth its while
+
+
 MOST_CLASSES = 1 << 16  # that what comes later is reckoned with
 
 
@@ -107,8 +111,13 @@ class Relevance(Reduction):
     are a `target`'s. Where the labels are plain the sum is exact, and sparse counts are not made
     dense. Plug-in values are clipped at 0."""
 
+    in_any_order = True
     target: Labels | Classes
     logs: info.CountLogs
+    tables: dict[bytes, RareSums] = field(default_factory=dict, compare=False, repr=False)
+
+    def worker_view(self) -> Relevance:
+        return replace(self, tables={})
 
     def __call__(self, counts: Counts) -> ndarray:
         logs = self.logs
@@ -120,13 +129,44 @@ class Relevance(Reduction):
                 values[part] = logs.nats(terms, rows)
             return values if logs.corrected else np.maximum(values, 0.0)
         if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
-            for part, stored in counts.stored(True):
+            rows = int(counts.totals[0])
+            rare, sums = self._of_rare(counts)
+            values[rare] = logs.nats(sums, rows)
+            others = np.delete(np.arange(counts.count), rare)
+            for part, stored in counts.stored(True, features=others):
                 terms = sparse_counts.summed_stored_information(logs, stored, counts.label_rows)
-                values[part] = logs.nats(terms, int(counts.totals[0]))
+                values[part] = logs.nats(terms, rows)
             return values
         for part, table in counts.chunks(6):
             values[part] = self.of_tables(table)
         return values
+
+    def _of_rare(self, counts: Counts) -> tuple[ndarray, ndarray]:
+        """Return features of sparse counts that are quick by a table, and their sums.
+
+        They have two codes and few rows, and are many."""
+        none = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        table = counts.table
+        rows = counts.rows_of_slots if table.shape[1] == counts.count else None
+        if rows is None:
+            return none
+        labels = counts.label_rows
+        q = len(labels.positive)
+        rare = np.flatnonzero(rows <= most_rows(q, labels.n))
+        if np.diff(table.indptr).take(rare).sum() < MANY_CELLS:
+            return none
+        key = counts.totals.tobytes()
+        if key not in self.tables:
+            summed = partial(sparse_counts.summed_stored_information, self.logs, rows=labels)
+            self.tables[key] = RareSums(summed, q, labels.n)
+        sums = self.tables[key].of_slots(
+            table.data,
+            table.indices,
+            table.indptr,
+            rare,
+            rows.take(rare),
+        )
+        return rare, sums
 
     def of_tables(self, counts: ndarray) -> ndarray:
         """Return (F,) the relevance by dense counts (F, values, groups)."""
@@ -186,17 +226,22 @@ class Counting:
 
     @property
     def _shows_stretched(self) -> bool:
-        """Whether counts show which features are stretched: in bins of equal width, of all rows."""
-        return self.coding.edges is None and self.target.has_everyone
+        """Whether counts may show that features are stretched: in bins of equal width, of all
+        rows."""
+        binned = self.coding.edges is None and self.target.has_everyone
+        return binned and may_stretch(self.engine.profile)
 
-    def statistic_of(self, reduction: Reduction) -> FeatureNumbers:
+    def statistic_of(self, reduction: Reduction, once: bool = False) -> FeatureNumbers:
+        """Return what `numbers` asks for."""
         if self._shows_stretched:
             reduction = Beside(reduction, commonest)
-        return FeatureNumbers((TwoWay(self.coding, self.target),), reduction)
+        return FeatureNumbers((TwoWay(self.coding, self.target),), reduction, once)
 
-    def numbers(self, reduction: Reduction) -> ndarray:
-        """Return (k, v) the numbers that `reduction` makes of the two-way counts."""
-        numbers = self.engine.run(self.statistic_of(reduction))[0]
+    def numbers(self, reduction: Reduction, once: bool = False) -> ndarray:
+        """Return (k, v) the numbers that `reduction` makes of the two-way counts.
+
+        `once`: it is all that is made of them."""
+        numbers = self.engine.run(self.statistic_of(reduction, once))[0]
         if not self._shows_stretched:
             return numbers
         self.note_stretched(numbers[-2:])
@@ -332,7 +377,8 @@ class CountingMethod(Method):
             refuse_with_labelsets(p)
             return [LabelsetCounts()]
         counting = Counting(engine, p)
-        return [counting.statistic_of(self.reduction(counting))]
+        once = type(self).score is CountingMethod.score
+        return [counting.statistic_of(self.reduction(counting), once)]
 
     def later(self, engine: Engine, p: Values) -> list[Statistic]:
         if LabelsetCounts not in map(type, self.needs(engine, p)):
@@ -367,7 +413,7 @@ class CountingMethod(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         counting = Counting(engine, p)
-        return Scores(counting.numbers(self.reduction(counting))[0])
+        return Scores(counting.numbers(self.reduction(counting), once=True)[0])
 
 
 class GreedyCountingMethod(CountingMethod):

@@ -3,7 +3,8 @@ CSV gives cell by cell."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -23,14 +24,35 @@ _PLAIN = (1e-4, 1e10)
 _DECADES = ((1e-5, "0.0000", "e-05"), (1e-6, "0.00000", "e-06"))
 
 
-def lines_of(columns: Sequence[pd.Series]) -> str | None:
+# bytes of texts that may be quoted or escaped; with the last begin a byte order mark and wide signs
+_MARKED = np.zeros(256, bool)
+_MARKED[[*b",\"'\n\r\t=+-@\xef"]] = True
+
+
+def plain_texts(column: pd.Series) -> pa.Array | None:
+    """Return the cells of a column of texts, none of which is quoted or escaped; None of another.
+
+    A missing one is empty."""
+    texts = _as_texts(column)
+    if texts is None:
+        return None
+    data, offsets = raw_bytes(texts)
+    return None if _MARKED[data[offsets[0] : offsets[-1]]].any() else texts
+
+
+def lines_of(
+    columns: Sequence[pd.Series], plain: Mapping[int, pa.Array] = MappingProxyType({})
+) -> str | None:
     """Return the lines of a table without its head; None where Python's writer must write them.
 
-    It takes whole numbers, 64-bit floats and texts, none of which holds a carriage return."""
+    It takes whole numbers, 64-bit floats and texts, none of which holds a carriage return. Some
+    columns by their places are `plain_texts`."""
     texts: list[pa.Array] = []
     for place, column in enumerate(columns):
         same = next((k for k in range(place) if _are_same(columns[k], column)), None)
-        cells = _texts(column) if same is None else texts[same]
+        cells = plain.get(place)
+        if cells is None:
+            cells = _texts(column) if same is None else texts[same]
         if cells is None:
             return None
         texts.append(cells)
@@ -54,6 +76,19 @@ def _texts(column: pd.Series) -> pa.Array | None:
         return pa.array(column.to_numpy()).cast(_TEXT)
     if column.dtype == np.float64:
         return floats(column.to_numpy())
+    texts = _as_texts(column)
+    if texts is None:
+        return None
+    quoted = pc.match_substring_regex(texts, _QUOTED)
+    if not pc.any(quoted).as_py():
+        return texts
+    mark = pa.scalar('"', _TEXT)
+    doubled = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(quoted, pc.binary_join_element_wise(mark, doubled, mark, _NOTHING), texts)
+
+
+def _as_texts(column: pd.Series) -> pa.Array | None:
+    """Return a column of texts, empty where one is missing; None of another column."""
     if is_numeric_dtype(column.dtype) or column.dtype.kind in "mM":
         return None
     try:
@@ -64,13 +99,7 @@ def _texts(column: pd.Series) -> pa.Array | None:
         return None
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
-    texts = texts.cast(_TEXT).fill_null("")
-    quoted = pc.match_substring_regex(texts, _QUOTED)
-    if not pc.any(quoted).as_py():
-        return texts
-    mark = pa.scalar('"', _TEXT)
-    doubled = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(quoted, pc.binary_join_element_wise(mark, doubled, mark, _NOTHING), texts)
+    return texts.cast(_TEXT).fill_null("")
 
 
 def floats(values: ndarray) -> pa.Array:

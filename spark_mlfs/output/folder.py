@@ -41,7 +41,7 @@ from ..frames.sessions import jvm_within_reach
 from ..lazy import SparkSession
 from ..params import from_json
 from . import manifest
-from .csv_columns import lines_of
+from .csv_columns import lines_of, plain_texts
 from .lock import locked
 
 MANIFEST = "manifest.json"
@@ -323,9 +323,14 @@ class OutputTarget:
         writer.save(path)
         self.require_data(name)
 
-    def table(self, name: str, frame: pd.DataFrame) -> None:
+    def table(self, name: str, frame: pd.DataFrame, saved: Path | None = None) -> None:
+        """Write a table as Parquet and CSV; `saved` is a file that has it already, here."""
         if self.folder is not None:
-            write_table(frame, self.folder / f"{name}.parquet")
+            parquet = self.folder / f"{name}.parquet"
+            if saved is None:
+                write_table(frame, parquet)
+            else:
+                shutil.copyfile(saved, parquet)
             with (self.folder / f"{name}.csv").open("w", encoding="utf-8") as file:
                 file.writelines(csv_parts(frame))
             return
@@ -358,14 +363,24 @@ def csv_parts(frame: pd.DataFrame) -> Iterator[str]:
     """Yield the text of `csv_text`, some rows after the others."""
     names = [*frame.columns]
     columns = [frame.iloc[:, place] for place in range(len(names))]
-    cells = [column for column in columns if not is_numeric_dtype(column.dtype)]
+    texts = {place: plain_texts(column) for place, column in enumerate(columns)}
+    plain = {place: cells for place, cells in texts.items() if cells is not None}
+    cells = [
+        column
+        for place, column in enumerate(columns)
+        if place not in plain and not is_numeric_dtype(column.dtype)
+    ]
     quoting: Any = csv.QUOTE_MINIMAL
     if any(_hold(_RETURN, column) for column in [pd.Series(names, dtype=object), *cells]):
         quoting = csv.QUOTE_NONNUMERIC  # it ends a line for most readers, and is not quoted else
     yield _lines([[*map(_escaped, names)]], quoting)
     for first in range(0, len(frame), ROWS_AT_ONCE):
-        rows = [_safe(column.iloc[first : first + ROWS_AT_ONCE]) for column in columns]
-        at_once = lines_of(rows) if quoting == csv.QUOTE_MINIMAL else None
+        rows = [column.iloc[first : first + ROWS_AT_ONCE] for column in columns]
+        rows = [row if place in plain else _safe(row) for place, row in enumerate(rows)]
+        at_once = None
+        if quoting == csv.QUOTE_MINIMAL:
+            parts = {place: cells.slice(first, ROWS_AT_ONCE) for place, cells in plain.items()}
+            at_once = lines_of(rows, parts)
         yield at_once or _lines(zip(*map(_written, rows), strict=True), quoting)
 
 

@@ -84,7 +84,16 @@ class Tally:
             absent = np.zeros(len(of_length), np.int64)  # before any word, as the end of a text is
             keys.append([*words, *[absent] * (len(self.runs) - length)])
         by_word = [np.concatenate(column) for column in zip(*keys, strict=True)]
-        return np.lexsort((*reversed(by_word), -np.concatenate(totals)))
+        total = np.concatenate(totals)
+        largest = int(total.max(initial=0))
+        word_bits = len(rank).bit_length()
+        if largest.bit_length() + word_bits * len(by_word) > _WORD_BITS:
+            return np.lexsort((*reversed(by_word), -total))
+        key = largest - total
+        for word in by_word:
+            key <<= word_bits
+            key |= word
+        return np.argsort(key)  # no two are equal
 
 
 @dataclass

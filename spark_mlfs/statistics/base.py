@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -219,6 +219,10 @@ class FeatureShardedStatistic(Statistic):
         From the complete state of this range."""
         raise NotImplementedError
 
+    def unmerged(self) -> FeatureShardedStatistic:
+        """Return the statistic as it counts ranges that are finished as they are."""
+        return self
+
     def piece_bytes(self, profile: Profile) -> int:
         """Return the bytes of numbers that every range has of all features."""
         return 0
@@ -255,6 +259,10 @@ class PerFeatureStatistic(Statistic):
         """Return whether it can be cut by ranges of these features."""
         return True
 
+    def in_any_order(self) -> PerFeatureStatistic:
+        """Return the statistic whose ranges need not be in order: they are not merged."""
+        return self
+
     def feature_bytes(self, profile: Profile) -> ndarray:
         """Return what the state of each feature takes at most, (v,)."""
         raise NotImplementedError
@@ -287,9 +295,12 @@ class PerFeatureStatistic(Statistic):
 
 
 class Reduction(Keyed):
-    """A reduction of the results of `PerFeatureStatistic`s to a few numbers for each feature."""
+    """A reduction of the results of `PerFeatureStatistic`s to a few numbers for each feature.
+
+    `in_any_order`: its sums are exact, so that the groups of counts need not be in order."""
 
     wholly = True
+    in_any_order: bool = False
 
     def worker_view(self) -> Reduction:
         return self
@@ -306,10 +317,12 @@ class FeatureNumbers(FeatureShardedStatistic):
     """Numbers (k, v) that a `reduction` makes of the results of `parts`.
 
     All parts read the same blocks. States are brought together where they are small, else finished
-    range by range of the features. Both ways give the same bits."""
+    range by range of the features. Both ways give the same bits. `once`: nothing else is made of
+    the states."""
 
     parts: tuple[PerFeatureStatistic, ...]
     reduction: Reduction
+    once: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         self.layout = self.parts[0].layout
@@ -322,6 +335,11 @@ class FeatureNumbers(FeatureShardedStatistic):
 
     def worker_view(self) -> FeatureNumbers:
         return replace(self, reduction=self.reduction.worker_view())
+
+    def unmerged(self) -> FeatureNumbers:
+        if not self.reduction.in_any_order:
+            return self
+        return replace(self, parts=tuple(part.in_any_order() for part in self.parts))
 
     def takes_weights(self) -> bool:
         return all(part.takes_weights() for part in self.parts)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,9 +45,9 @@ from ..kernels.counts import (
 )
 from ..kernels.information import CELLS
 from ..kernels.link_cells import LinkCells
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, runs
 from ..lazy import cached_property
-from .base import PerFeatureStatistic
+from .base import PerFeatureStatistic, cuts
 from .targets import Target, groups_of
 
 CHUNK_BYTES = 32 << 20  # of dense counts at a time, with what the caller makes of them
@@ -132,42 +132,59 @@ class Counts:
         out[features, zero] += self.totals - out.sum(axis=1)
         return out
 
+    @cached_property
+    def rows_of_slots(self) -> ndarray | None:
+        """Return (slots,) the rows of a sparse table with each code, where group 0 is all rows.
+
+        None where that is not the first cell of each slot."""
+        table = self.table
+        filled = np.flatnonzero(np.diff(table.indptr))
+        first = table.indptr[filled]
+        if table.indices.take(first).any():
+            return None
+        rows = np.zeros(table.shape[1], np.int64)
+        rows[filled] = table.data.take(first)
+        return rows
+
     def stored(
-        self, labels: bool, limit: int = CELLS
-    ) -> Iterator[tuple[slice, sparse_counts.StoredCounts]]:
+        self,
+        labels: bool,
+        limit: int = CELLS,
+        features: ndarray | None = None,
+    ) -> Iterator[tuple[slice | ndarray, sparse_counts.StoredCounts]]:
         """Yield (place among these features, counts) of about `limit` cells of a sparse table each.
 
         `labels`: whether group 0 is all rows and group 1 + l the rows of label l; in the pieces it
-        is group l. Otherwise the groups are classes, no row is in two, and they keep their
-        numbers."""
-        slot_starts = self._starts
-        cells_before = self.table.indptr[slot_starts]
-        start = 0
-        while start < self.count:
-            room = cells_before[start] + limit
-            stop = int(np.searchsorted(cells_before, room, side="right")) - 1
-            stop = max(start + 1, stop)
-            slots = slice(slot_starts[start], slot_starts[stop])
-            yield slice(start, stop), self._stored_piece(start, stop, slots, labels)
-            start = stop
+        is group l. Otherwise the groups are classes, no row is in two, and they keep their numbers.
+        Of `features` at these places alone, ascending, if they are listed."""
+        places = np.arange(self.count) if features is None else features
+        cells = self.table.indptr[self._starts].astype(np.int64)
+        for start, stop in itertools.pairwise(cuts(cells[places + 1] - cells[places], limit)):
+            part: slice | ndarray = places[start:stop]
+            if places[stop - 1] - places[start] == stop - 1 - start:
+                part = slice(int(places[start]), int(places[stop - 1]) + 1)
+            yield part, self._stored_piece(part, labels)
 
-    def _stored_piece(
-        self,
-        start: int,
-        stop: int,
-        slots: slice,
-        labels: bool,
-    ) -> sparse_counts.StoredCounts:
-        """Return the stored counts of these features at start..stop, which have these `slots`."""
-        indptr = self.table.indptr[slots.start : slots.stop + 1]
-        cells = slice(indptr[0], indptr[-1])
+    def _stored_piece(self, part: slice | ndarray, labels: bool) -> sparse_counts.StoredCounts:
+        """Return the stored counts of the features at these places."""
+        starts = self._starts
+        indptr = self.table.indptr
+        slots: slice | ndarray
+        cells: slice | ndarray
+        if isinstance(part, slice):
+            slots = slice(starts[part.start], starts[part.stop])
+            cells = slice(indptr[slots.start], indptr[slots.stop])
+            lengths = np.diff(indptr[slots.start : slots.stop + 1])
+        else:
+            slots = runs(starts[part], starts[part + 1])
+            cells = runs(indptr[slots], indptr[slots + 1])
+            lengths = indptr[slots + 1] - indptr[slots]
         count = self.table.data[cells].astype(np.int64)
         group = self.table.indices[cells].astype(np.int64)
-        num_slots = slots.stop - slots.start
-        slot = np.repeat(np.arange(num_slots), np.diff(indptr))
-        bins = self.coding.bins[self.first + start : self.first + stop]
-        feature_of_slot = np.repeat(np.arange(stop - start), bins - 1)
-        rows = np.zeros(num_slots, np.int64)
+        slot = np.repeat(np.arange(len(lengths)), lengths)
+        bins = self.coding.bins[self.first : self.last][part]
+        feature_of_slot = np.repeat(np.arange(len(bins)), bins - 1)
+        rows = np.zeros(len(lengths), np.int64)
         if labels:  # group 0 has the rows of each slot
             all_rows = group == 0
             rows[slot[all_rows]] = count[all_rows]
@@ -178,7 +195,7 @@ class Counts:
         else:  # no row is in two classes
             np.add.at(rows, slot, count)
         return sparse_counts.StoredCounts(
-            stop - start,
+            len(bins),
             count,
             group,
             slot,
@@ -260,14 +277,19 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
     """Count N(f = c, group) for every varying feature, as `Counts`.
 
     State: `table`, dense or sparse as the module says; `totals`, the rows of each group, which a
-    range leaves out where the target knows them from the profile, else has as CSR (1, size)."""
+    range leaves out where the target knows them from the profile, else has as CSR (1, size). Of a
+    range the groups are `in_order`, or all rows are the first at least."""
 
     coding: Coding
     target: Target
+    in_order: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         self.asked_once = self.target.asked_once
         self.multiple = 1 if self.coding.sparse else self.coding.per_byte
+
+    def in_any_order(self) -> TwoWay:
+        return replace(self, in_order=False)
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         coding = self.coding
@@ -360,6 +382,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             groupings,
             edges,
             mass,
+            any(part.in_order for part in parts),
         ):
             pairs = zip(tables, totals, strict=True)
             yield [{"table": table, **own_totals} for table, own_totals in pairs]
@@ -400,6 +423,7 @@ def range_tables(
     groupings: list[Grouping],
     edges: ndarray,
     mass: ndarray | None,
+    in_order: bool = True,
 ) -> Iterator[list[Matrix]]:
     """Yield the tables of the groupings, range by range of the features.
 
@@ -413,6 +437,7 @@ def range_tables(
             groupings,
             ranges,
             mass,
+            in_order,
         )
     return _dense_tables(
         blocks,
@@ -455,6 +480,7 @@ def _sparse_tables(
     groupings: list[Grouping],
     ranges: Iterable[tuple[int, int]],
     mass: ndarray | None,
+    in_order: bool,
 ) -> Iterator[list[Matrix]]:
     n = sum(block.n for block in blocks)
     columns = slotwise([block.onehot for block in blocks])
@@ -487,6 +513,7 @@ def _sparse_tables(
                 member,
                 has_everyone,
                 mass,
+                in_order,
             )
             for member, has_everyone in memberships
         ]

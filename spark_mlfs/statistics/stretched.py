@@ -61,13 +61,19 @@ class Stretched:
 
 
 def _of_many_values(profile: Profile) -> ndarray:
-    if len(profile.variety) != profile.d:
+    if not may_stretch(profile):
         return np.zeros(len(profile.varying), bool)
     bits = np.unpackbits(profile.variety.view(np.uint8)).reshape(-1, 16)
     many = bits.sum(axis=1) >= MANY_VALUES
     if len(profile.categories):
         many &= profile.categories == 0
     return many[profile.varying]
+
+
+def may_stretch(profile: Profile) -> bool:
+    """Return whether some feature may have as many values as one that is stretched."""
+    variety = profile.variety
+    return len(variety) == profile.d and bool((variety & (variety - 1)).any())
 
 
 def _by_feature(
@@ -112,6 +118,10 @@ class Beside(Reduction):
 
     reduction: Reduction
     facts: Callable[[Any], ndarray]
+
+    @property
+    def in_any_order(self) -> bool:  # type: ignore[override]
+        return self.reduction.in_any_order
 
     def worker_view(self) -> Beside:
         return replace(self, reduction=self.reduction.worker_view())

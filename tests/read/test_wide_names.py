@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import pickle
 import tracemalloc
+import zlib
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from spark_mlfs import pipeline
+from spark_mlfs.adapters.saved import digest
 from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.cli.command import main
 from spark_mlfs.errors import BudgetError
@@ -119,3 +121,13 @@ def test_very_many_names_are_a_list():
     frame = with_names(LocalFrame([], {"features": Kind("vector")}), "features", names)
     assert attribute_names(frame, "features") == names
     assert "attrs" not in frame.schema["features"].metadata["ml_attr"]
+
+
+def test_names_are_digested_as_their_json():
+    """Plain ones many at once: saved checksums stay as they are."""
+    signs = [chr(code) for code in (*range(0x180), 0x2028, 0x1F600)]
+    columns = [[], [""], ["a"], ["a", '", "'], ['"', ""], ["\\"], [None, "a"]]
+    for cells in (*columns, *(["a", sign, f"b{sign}"] for sign in signs)):
+        frame = pd.DataFrame({"name": pd.Series(cells, dtype=object)})
+        text = json.dumps([cell if cell is not None else "" for cell in cells])
+        assert digest(frame) == zlib.crc32(text.encode())

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spark_mlfs.output.csv_columns import lines_of
+from spark_mlfs.output.csv_columns import lines_of, plain_texts
 from spark_mlfs.output.folder import csv_text
 
 
@@ -72,6 +72,22 @@ def test_other_columns_are_left_to_python(column):
     assert lines_of([pd.Series([1, 2]), column]) is None or column.dtype == "category"
     frame = pd.DataFrame({"place": [1, 2], "value": column})
     assert csv_text(frame).count("\n") == 3
+
+
+def test_texts_without_a_mark_are_looked_at_once():
+    """Whatever sign a text holds, all cells are those of Python's writer, formulas escaped."""
+    signs = [chr(code) for code in (*range(1, 0x180), 0xFEFF, 0xFF1D, 0xFF0B, 0xFF0D, 0xFF20)]
+    signs.remove("\r")  # which has all texts quoted
+    for sign in signs:
+        texts = ["word", f"{sign}x", f"x{sign}", f"x{sign}y", "größe", ""]
+        frame = pd.DataFrame({"place": np.arange(6), "name": texts})
+        formula = sign in "=+-@\t\n\uff1d\uff0b\uff0d\uff20"
+        cells = [f"'{text}" if formula and text[:1] == sign else text for text in texts]
+        assert csv_text(frame) == "place,name\n" + by_python(zip(range(6), cells, strict=True))
+        plain = plain_texts(frame["name"])
+        assert (plain is None) == (sign in ",\"'\n\t=+-@" or sign >= "\ufeff")
+    assert plain_texts(pd.Series(["a", None, "b"])).to_pylist() == ["a", "", "b"]
+    assert plain_texts(pd.Series([1, 2])) is None
 
 
 def test_formulas_and_head():

@@ -15,7 +15,9 @@ from spark_mlfs.blocks.coding import code_block, plan_coding
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels import information as info
-from spark_mlfs.kernels import link_cells, sparse_counts
+from spark_mlfs.kernels import link_cells, rare_features, sparse_counts
+from spark_mlfs.methods import counting
+from spark_mlfs.methods.chi2 import ChiSquare
 from spark_mlfs.methods.counting import Counting
 from spark_mlfs.statistics import contingency, labelsets, links, targets
 
@@ -84,6 +86,60 @@ def test_informations_of_stored_counts(kind, correction, crowded):
                 for _, some in classes.stored(False, limit)
             ]
             assert np.array_equal(logs.nats(np.concatenate(parts), classes.totals.sum()), want)
+
+
+@pytest.mark.parametrize("correction", ["none", "miller-madow", "chance"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["sorted", "mixed"])
+def test_features_of_few_rows_take_their_sums_from_a_table(
+    monkeypatch, correction, weighted, order
+):
+    """To the bit those of full tables, of as many labels and rows as the table has, and of fewer."""
+    if weighted and correction != "none":
+        pytest.skip("corrections count rows")
+    block, x, y = rows(KINDS["binary"], n=300)
+    places = np.arange(x.shape[1])
+    if order == "mixed":
+        places = np.random.default_rng(5).permutation(places)
+    block = replace(block, x=block.x[:, places])
+    if weighted:
+        block.weights = np.random.default_rng(6).integers(1, 4, len(x)).astype(float)
+    profile = profile_block(block, y.shape[1])
+    coding = plan_coding(profile, 5, "width")
+    two_way = contingency.TwoWay(coding, targets.Labels(profile.q))
+    found = two_way.finish(two_way.partial(code_block(block, coding), profile), profile)
+    logs = info.CountLogs(profile.total, 8 * (profile.q + 2), correction)
+    full = counting.Relevance(two_way.target, logs)
+    want = full.of_tables(found.dense(0, found.count))
+    assert full(found).tobytes() == want.tobytes()
+    assert not full.tables
+    monkeypatch.setattr(counting, "MANY_CELLS", 1)
+    for size in (40, 1000, 1 << 16):
+        monkeypatch.setattr(rare_features, "TABLE", size)
+        by_table = counting.Relevance(two_way.target, logs)
+        assert by_table(found).tobytes() == want.tobytes()
+        assert (size > 40) == bool(by_table.tables)
+        assert by_table(found).tobytes() == want.tobytes()  # of the table that is there
+
+
+def test_counts_that_serve_once_are_counted_by_ranges(monkeypatch):
+    """The same bits, in less memory than all counts at once, and whole where others read them."""
+    block, _, y = rows(KINDS["binary"])
+    profile = profile_block(block, y.shape[1])
+    p = {"num_bins": 5, "binning": "width", "bias_correction": "none"}
+    whole = Counting(LocalEngine(profile, [block]), p)
+    monkeypatch.setattr("spark_mlfs.engine.base.SHARD_BYTES", 1000)
+    monkeypatch.setattr("spark_mlfs.engine.base.CODING_BYTES", 0)
+    monkeypatch.setattr("spark_mlfs.engine.base.SLOT_BYTES", 0)
+    engine = LocalEngine(profile, [block])
+    ranges = Counting(engine, p)
+    numbers = ranges.statistic_of(ranges.relevance_of, once=True)
+    assert [*engine.to_compute([numbers]).values()] == [numbers]
+    assert len(engine.edges_of(numbers)) > 5
+    assert engine.run(numbers)[0][0].tobytes() == whole.relevance.tobytes()
+    other = ranges.statistic_of(ChiSquare(ranges.target, "sum", 1.0), once=True)
+    fresh = LocalEngine(profile, [block])
+    assert [type(s) for s in fresh.to_compute([numbers, other]).values()] == [contingency.TwoWay]
 
 
 def test_dense_and_sparse_tables_give_one_relevance():
