@@ -105,7 +105,7 @@ def _labels(folder: Path, n: int) -> list[str]:
 
 def _sparse(folder: Path, n: int) -> list[str]:
     rng = np.random.default_rng(0)
-    x = sp.random(n, 20_000, 0.002, "csr", random_state=0)
+    x = sp.random(n, 20_000, 0.002, "csr", rng=np.random.default_rng(0))
     lines = []
     for row in range(n):
         cells = slice(x.indptr[row], x.indptr[row + 1])
