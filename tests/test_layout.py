@@ -43,7 +43,7 @@ FUNCTION_WORDS = frozenset(
     "came further again alike alone together stands".split()
 )
 # readers that give way to one of Arrow batches
-TO_BE_REPLACED = ("read/local_json.py", "read/ascii_words.py")
+TO_BE_REPLACED = ("read/local_json.py",)
 LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,

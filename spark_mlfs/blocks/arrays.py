@@ -200,17 +200,19 @@ def _check_samples(rows: int, labels: Labelled) -> None:
 
 def packed_chunks(
     chunks: Iterable[Any],
-    Y: Any,
+    labels: Labelled,
     weights: Any,
+    ids: Any,
     grades: Grades | None,
     missing: str,
 ) -> Iterator[InMemoryDataset]:
-    """Yield the rows of the chunks of X one after the other, with the labels of all.
+    """Yield the rows of the chunks of X one after the other, with the `labels` of all.
 
     Of each the rows are some of those that are ranked."""
-    labels = labels_of(Y, grades)
     if weights is not None:
         weights = weights_of(weights, labels.rows)
+    if ids is not None:
+        ids = ids_of(ids, labels.rows)
     start = 0
     for chunk in chunks:
         end = start + len(chunk)
@@ -222,6 +224,7 @@ def packed_chunks(
                 grades,
                 missing=missing,
                 partial_rows=True,
+                ids=None if ids is None else ids[start:end],
             )[0]
         start = end
     _check_samples(start, labels)

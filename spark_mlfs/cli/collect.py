@@ -111,7 +111,7 @@ def _collect(
         terms = None
         if corpus is not None:
             frame, terms = corpus.summable()
-    check_memory(frame, spark, on_disk=True)
+    check_memory(frame, spark)
     grades = data.grades()
     with stages.stage("prepare"):
         rows = packed(frame, spark, grades, partial_rows=True)

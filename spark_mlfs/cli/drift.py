@@ -160,7 +160,7 @@ def _drift(
     with ExitStack() as open_rows:
         with stages.stage("prepare"):
             for name, frame in zip(("before", "after"), frames, strict=True):
-                check_memory(frame, spark, on_disk=True)
+                check_memory(frame, spark)
                 budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
                 rows = open_rows.enter_context(packed(frame, spark, config.data.grades()))
                 windows.append(Window(name, rows, budgets))

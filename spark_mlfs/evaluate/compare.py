@@ -237,7 +237,7 @@ def _pack(
     scratch = None
     if isinstance(session, LocalSession):
         remaining = LocalSession(budgets.worker, session.scratch.folder)
-        check_memory(frame, remaining, on_disk=True)
+        check_memory(frame, remaining)
         scratch = remaining.scratch
     groups = GROUP if GROUP in frame.columns else None
     packed: Dataset = pack(

@@ -15,14 +15,12 @@ HELD = 2  # times the rows, while they are joined
 FEATURE_BYTES = 210
 
 
-def check_memory(frame: Any, session: Any, on_disk: bool = False) -> None:
-    """Raise `NeedsSpark` where a frame of this process is larger than its memory.
-
-    Rows that may go `on_disk` where they are too large: than that."""
+def check_memory(frame: Any, session: Any) -> None:
+    """Raise `NeedsSpark` where a frame of this process is larger than its memory, and the disk."""
     if not (isinstance(frame, LocalFrame) and isinstance(session, LocalSession)):
         return
     rows = HELD * frame.bytes
-    if on_disk and rows > session.memory:
+    if rows > session.memory:
         lack = session.scratch.lack_of(frame.bytes)
         if lack is not None:
             raise NeedsSpark(lack)

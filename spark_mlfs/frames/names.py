@@ -154,6 +154,14 @@ def _twins(columns: Iterable[str]) -> set[str]:
     return {name for name, count in counts.items() if count > 1}
 
 
+def with_attributes(source: Any, out: Any, *others: str) -> Any:
+    """Return a frame with what this library notes of another, but for `others`."""
+    for name, value in vars(source).items():
+        if name.startswith("_spark_mlfs") and name not in others:
+            setattr(out, name, value)
+    return out
+
+
 def with_text_names(table: Any) -> Any:
     """Return a pandas frame with its columns' names as text, the cells not copied.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -127,27 +128,32 @@ class Vectors:
             indices = indices[:0]
         elif dense.any():
             indices = indices[np.repeat(~dense, self.lengths)]
-        slot_offsets = _offsets(np.where(dense, 0, self.lengths))
         slots = pa.array(indices.astype(np.int32))
         values = pa.array(self.values.astype(np.float64))
         fields = [
             pa.array(dense.astype(np.int8)),
             pa.array(np.full(len(self), self.size, np.int32), mask=dense),
-            pa.ListArray.from_arrays(slot_offsets, slots, mask=pa.array(dense)),
-            pa.ListArray.from_arrays(_offsets(self.lengths), values),
+            lists_of(np.where(dense, 0, self.lengths), slots, pa.array(dense)),
+            lists_of(self.lengths, values),
         ]
         mask = None if self.null is None or not self.null.any() else pa.array(self.null)
         return pa.StructArray.from_arrays(fields, ["type", "size", "indices", "values"], mask=mask)
 
 
-def _offsets(lengths: ndarray) -> pa.Array:
+def lists_of(lengths: ndarray, values: pa.Array, nulls: pa.Array | None = None) -> pa.ListArray:
+    """Return lists of these lengths, but for `nulls`."""
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > _INT32_MAX:
         raise OverflowError(
             "an Arrow batch holds more than 2^31 values: lower "
             "spark.sql.execution.arrow.maxRecordsPerBatch"
         )
-    return pa.array(offsets.astype(np.int32))
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=nulls)
+
+
+def lengths_of(lists: pa.Array) -> ndarray:
+    """Return the lengths (n,) int64 of lists, 0 of null."""
+    return np.asarray(lists.value_lengths().fill_null(0)).astype(np.int64)
 
 
 def dense(matrix: ndarray) -> Vectors:
@@ -244,7 +250,7 @@ def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, ndarray]:
     """Return a received column of vectors, whose size is not looked at, and the size of each."""
     kind, size, indices, values = column.flatten()
     dense = np.asarray(kind.fill_null(1)) == 1
-    lengths = np.asarray(values.value_lengths().fill_null(0)).astype(np.int64)
+    lengths = lengths_of(values)
     slots = within(lengths).astype(np.int32)
     if not dense.all():
         slots[np.repeat(~dense, lengths)] = indices.flatten().to_numpy(zero_copy_only=False)
@@ -261,14 +267,21 @@ def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, ndarray]:
 
 
 def raw_bytes(texts: pa.Array) -> tuple[ndarray, ndarray]:
-    """Return the bytes of a column of texts, and the n+1 offsets into them; no copy."""
+    """Return the bytes of a column of texts, not copied, and (n + 1,) where each text's begin."""
     _, offsets, data = texts.buffers()
     large = pa.types.is_large_string(texts.type)
     kind = np.dtype("int64") if large else np.dtype("int32")
     content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
     if offsets is None or not len(texts):
-        return content, np.zeros(1, kind)
-    return content, np.frombuffer(offsets, kind, len(texts) + 1, kind.itemsize * texts.offset)
+        return content[:0], np.zeros(1, kind)
+    bounds = np.frombuffer(offsets, kind, len(texts) + 1, kind.itemsize * texts.offset)
+    return content[bounds[0] : bounds[-1]], bounds - bounds[0]
+
+
+def texts_of(bounds: ndarray, content: Any) -> pa.Array:
+    """Return the texts that begin at the `bounds` (n + 1,) int64 of bytes, not copied."""
+    buffers = pa.py_buffer(bounds), pa.py_buffer(content)
+    return pa.LargeStringArray.from_buffers(len(bounds) - 1, *buffers)
 
 
 def within(lengths: ndarray) -> ndarray:

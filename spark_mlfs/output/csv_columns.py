@@ -59,8 +59,8 @@ def lines_of(
     if len(texts) < 2:  # an empty cell is quoted where it is the only one
         return None
     texts[-1] = pc.binary_join_element_wise(texts[-1], _END, _NOTHING)
-    data, offsets = raw_bytes(pc.binary_join_element_wise(*texts, _COMMA))
-    return data[offsets[0] : offsets[-1]].tobytes().decode()
+    data, _ = raw_bytes(pc.binary_join_element_wise(*texts, _COMMA))
+    return data.tobytes().decode()
 
 
 def _are_same(first: pd.Series, second: pd.Series) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -129,44 +128,29 @@ class _Rows:
 
     def refuse(self) -> None:
         """Raise `DataError` for the first row that cannot be used."""
-        firsts = [
-            (self._first(fault), message)
-            for fault, message in self.layout.faults(nulls_only=not self.stage.checked)
-        ]
-        wrong = [(row, parts, message) for (row, parts), message in firsts if row is not None]
-        if wrong:
-            row, parts, message = min(wrong, key=itemgetter(0))
+        faults = self.layout.faults(nulls_only=not self.stage.checked)
+        firsts = [(self._first(fault), fault) for fault in faults]
+        found = [(entry, fault) for entry, fault in firsts if entry is not None]
+        if found:
+            (row, slot, value), fault = min(found, key=lambda first: first[0][0])
             place = f"{self.positions[row] + 1} of part {self.part}"
-            shown = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
-            parts |= {"place": place, "row": f"row {place if shown is None else shown}: "}
-            pieces = message.split("\x01")
-            raise DataError("".join(parts[p] if k % 2 else p for k, p in enumerate(pieces)))
+            name = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
+            subject = f"row {place if name is None or fault == 'no id' else name}: "
+            raise DataError(subject + self.layout.message(fault, slot, value))
 
-    def _first(self, fault: str) -> tuple[int | None, dict[str, str]]:
-        """Return the first row with a fault, and what a message says of it."""
-        x = self.layout.x
-        y = self.layout.y
-        if fault in ("no id", "no features", "no labels"):
-            return self._first_null(fault), {}
-        if fault == "needed":
-            cells = _gathered([self._present(name) for name in self.layout.needed])
-            row, slot, _ = _first_entry(cells, np.isnan)
-            return row, {fault: repr(self.layout.needed[slot])}
-        if fault == "no label":
-            row, slot, value = _first_entry(self.y, lambda v: ~((v == 0) | (v == 1) | np.isnan(v)))
-            label = _called(y, slot, f"{y.name!r}, position ")
-            return row, {"label": label, "value": f"{value!r}".removesuffix(".0")}
-        row, slot, _ = _first_entry(self.x, np.isinf if fault == "infinite" else np.isnan)
-        return row, {"feature": _called(x, slot, f"column {x.name!r}, feature ")}
-
-    def _first_null(self, fault: str) -> int | None:
+    def _first(self, fault: str) -> Entry | None:
+        """Return the first entry with a fault, of a null the row."""
+        layout = self.layout
         if fault == "no id":
-            column = None if self.layout.id is None else self.rows[self.layout.id]
-        else:
-            column = self.x if fault == "no features" else self.y
-        if column is None or not column.null_count:
-            return None
-        return int(np.argmax(np.asarray(column.is_null())))
+            return None if layout.id is None else _first_null(self.rows[layout.id])
+        if fault in ("no features", "no labels"):
+            return _first_null(self.x if fault == "no features" else self.y)
+        if fault == "needed":
+            cells = _gathered([self._present(name) for name in layout.needed])
+            return _first_entry(cells, np.isnan)
+        if fault == "no label":
+            return _first_entry(self.y, lambda v: ~((v == 0) | (v == 1) | np.isnan(v)))
+        return _first_entry(self.x, np.isinf if fault == "infinite" else np.isnan)
 
     def _present(self, name: str) -> pa.Array:
         """Return a column, of which a value that is no number is 0."""
@@ -231,10 +215,6 @@ def cells_of(source: pa.RecordBatch, cells: ColumnOfCells) -> pa.Array:
     return composed(column) if pa.types.is_string(column.type.value_type) else column
 
 
-def _called(cells: ColumnOfCells, slot: int, without: str) -> str:
-    return f"{without}{slot}" if cells.names is None else repr(cells.names[slot])
-
-
 def _exact(source: pa.RecordBatch, names: Sequence[str]) -> None:
     """Raise `DataError` where a bigint becomes another as double."""
     for name in names:
@@ -288,27 +268,34 @@ def entries_of(cells: pa.Array) -> tuple[ndarray, ndarray, ndarray, int]:
     if pa.types.is_struct(cells.type):
         v = vectors.from_arrow(cells)
         return v.rows, v.indices, v.values, v.size
-    lengths = np.asarray(pc.list_value_length(cells).fill_null(0)).astype(np.int64)
+    lengths = vectors.lengths_of(cells)
     values = cells.flatten().to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(cells)), lengths)
     return rows, vectors.within(lengths), values, int(lengths.max(initial=0))
 
 
-def _first_entry(
-    cells: pa.Array, wrong: Callable[[ndarray], ndarray]
-) -> tuple[int | None, int, float]:
-    """Return the row, slot and value of the first entry that is wrong."""
+Entry = tuple[int, int, float]  # its row, slot and value
+
+
+def _first_entry(cells: pa.Array, wrong: Callable[[ndarray], ndarray]) -> Entry | None:
+    """Return the first entry that is wrong."""
     rows, slots, values, _ = entries_of(cells)
     bad = np.flatnonzero(wrong(values))
     if not len(bad):
-        return None, 0, 0.0
+        return None
     first = bad[0]
     return int(rows[first]), int(slots[first]), float(values[first])
 
 
+def _first_null(column: pa.Array) -> Entry | None:
+    """Return the first null; it has no slot."""
+    row = pc.index(column.is_null(), True).as_py()
+    return None if row < 0 else (row, 0, 0.0)
+
+
 def _as_vectors(lists: pa.ListArray, fill: float | None = None) -> pa.StructArray:
     """Return lists of numbers as dense vectors; null entries as NaN, or as `fill`."""
-    lengths = np.asarray(pc.list_value_length(lists).fill_null(0)).astype(np.int64)
+    lengths = vectors.lengths_of(lists)
     values = lists.flatten().to_numpy(zero_copy_only=False)
     if fill is not None:
         values = np.where(np.isnan(values), fill, values)

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, in_python, marked_text, option, spelled
 from ..formats import Distinct, Names, Reader, Texts, format_of
@@ -50,7 +51,7 @@ from .encoded import (
 )
 from .layout import TEXT_IDS
 from .lines import paths_of, plain
-from .tables import open_table
+from .tables import DEFAULTS, open_table
 
 COLUMNS = {
     PATH: "string",
@@ -188,16 +189,11 @@ class Files(Reader):
             usable = rows.where(F.col(REASON).isNull())
         _check_rejected(rejected, path, p["on_error"])
         options = {
+            **DEFAULTS,
             **p,
             "features": FEATURES,
             "labels": p["labels"] if p["labels"] is not None else FOLDER,
             "id": PATH,
-            "missing": "error",
-            "graded": False,
-            "needed": (),
-            "weight": None,
-            "group": None,
-            "categories": "auto",
         }
         frame = with_names(assemble(usable, options), FEATURES, encoder.names)
         gallery = gallery_of(
@@ -290,10 +286,12 @@ def open_files(
     p: Mapping[str, Any],
     labelled: bool = False,
     listed: _Listing | None = None,
+    folders: str | None = None,
 ) -> DataFrame:
     """Return the rows ``path, size, modified, content, reason`` of files, `listed` before or not.
 
-    If `labelled` they also have the columns of labels."""
+    If `labelled` they also have the columns of labels. Those are the names of `folders`, which are
+    needed or optional, or none of them."""
     location = path if isinstance(path, FileLocation) else locate(path, p["root"])
     labels_from = p["labels_from"] if labelled and p.get("labels_from") else location.table
     table: _PathTable | None = None
@@ -317,7 +315,8 @@ def open_files(
             labels,
             lists_files,
         )
-    folders = labelled and labels_from is None
+    if labelled and labels_from is None:
+        folders = "needed"
     if isinstance(spark, LocalSession):
         rows: Any = _open_here(location, table, p, folders)
         return rows
@@ -423,7 +422,7 @@ def _open_here(
     location: FileLocation,
     table: _PathTable | None,
     p: Mapping[str, Any],
-    folders: bool,
+    folders: str | None,
 ) -> LocalFrame:
     kinds = {name: Kind(kind) for name, kind in COLUMNS.items()}
     rows: dict[str, int] = {}  # of the table, by path
@@ -496,7 +495,7 @@ def _batches(
     files: Sequence[_File],
     row_of: Callable[[_File], tuple[Any, ...]],
     labels: pa.Table | None,
-    folders: bool,
+    folders: str | None,
 ) -> Batches:
     rows = ((file, *row_of(file)) for file in files)
 
@@ -547,7 +546,9 @@ def too_large(most: int) -> str:
     return f"larger than max_file_bytes = {most}"
 
 
-def _batch(rows: list[tuple[Any, ...]], labels: pa.Table | None, folders: bool) -> pa.RecordBatch:
+def _batch(
+    rows: list[tuple[Any, ...]], labels: pa.Table | None, folders: str | None
+) -> pa.RecordBatch:
     files, *columns = zip(*rows, strict=True)
     paths = [file.path for file in files]
     kinds = (pa.string(), pa.int64(), pa.timestamp("us", "UTC"), pa.binary(), pa.string())
@@ -558,11 +559,10 @@ def _batch(rows: list[tuple[Any, ...]], labels: pa.Table | None, folders: bool) 
         cells += [column.combine_chunks() for column in labels.take(places).columns]
         names += labels.column_names
     if folders:
-        ways = [path.split("/")[:-1] for path in paths]
-        reasons = []
-        for reason, way in zip(columns[-1], ways, strict=True):
-            reasons.append(reason or (None if way else NO_FOLDER))
-        cells[4] = pa.array(reasons, pa.string())
+        ways = [path.split("/")[:-1] if folders != "none" else [] for path in paths]
+        if folders == "needed":
+            in_none = pa.array([None if way else NO_FOLDER for way in ways], pa.string())
+            cells[4] = pc.coalesce(cells[4], in_none)
         cells.append(pa.array(ways, pa.list_(pa.string())))
         names.append(FOLDER)
     return pa.RecordBatch.from_arrays(cells, names)
@@ -642,7 +642,7 @@ def _open_spark(
     location: FileLocation,
     table: _PathTable | None,
     p: Mapping[str, Any],
-    folders: bool,
+    folders: str | None,
     listed: _Listing | None,
 ) -> DataFrame:
     listed = listed or _listed(spark, location, p["max_file_bytes"])
@@ -676,7 +676,9 @@ def _open_spark(
         rows = _joined(rows, table, location)
     if folders:
         names = F.split(PATH, "/")
-        rows = rows.withColumn(FOLDER, F.slice(names, 1, F.size(names) - 1))
+        ways = F.slice(names, 1, F.size(names) - 1)
+        rows = rows.withColumn(FOLDER, ways if folders != "none" else F.slice(names, 1, 0))
+    if folders == "needed":
         no_folder = F.when(F.size(FOLDER) == 0, F.lit(NO_FOLDER))
         rows = rows.withColumn(REASON, F.coalesce(REASON, no_folder))
     return rows

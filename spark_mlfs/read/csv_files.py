@@ -92,8 +92,8 @@ class CsvFiles:
             self.header,
         )
 
-    def survey(self, stream: Stream, blocks: Iterable[bytes]) -> Survey:
-        """Return the facts of the columns in a stream."""
+    def survey(self, stream: Stream, blocks: Iterable[bytes]) -> Survey | str:
+        """Return the facts of the columns in a stream; its file where one task must read that."""
         facts = [Facts() for _ in self.names]
         expected: dict[int, pa.DataType] | None = None
         try:
@@ -106,6 +106,8 @@ class CsvFiles:
         except DifferentHeader as error:
             usual = (self.dialect.separator or ",").join(self.header or ())
             refuse_headers([(usual, plain(self.files[0])), (str(error), stream.name)])
+        except LineEndsInQuotes:
+            return stream.name
         return Survey(stream.name, facts, stream.is_plain)
 
     def _add(
@@ -272,7 +274,7 @@ def narrowed(frame: Any, columns: Sequence[str] | None, texts: Sequence[str]) ->
     _tell_missing(table, columns or ())
     table = table.as_texts(texts)
     if isinstance(frame, LocalFrame):
-        return _Here.of(table).frame(table)
+        return _Here(table.files).frame(table)
     return _There(frame.sparkSession, table.files, {}).frame(table, columns)
 
 
@@ -323,8 +325,7 @@ def csv_rows(spark: SparkSession, table: CsvFiles, names: Sequence[str]) -> Data
     """Return the rows of some files of a table, in the types of all."""
     if isinstance(spark, LocalSession):
         files = [machine_path(name) for name in names]
-        part = replace(table, files=tuple(files))
-        return _Here.of(part).frame(part)
+        return _Here(files).frame(replace(table, files=tuple(files)))
     by_name = {unquote(file): file for file in table.files}
     files = [by_name[name] for name in names]
     return _There(spark, files, {}).frame(replace(table, files=tuple(files)))
@@ -367,21 +368,36 @@ def _tell_whole(names: Sequence[str]) -> None:
     notice(f"{plain(names[0])}{others}: cells hold line ends, so one task reads all of a file")
 
 
+class _Engine:
+    """What reads files of CSV."""
+
+    def surveys(self, table: CsvFiles) -> list[Survey | str]:
+        """Return the surveys of all parts of the files."""
+        raise NotImplementedError
+
+    def surveyed(self, table: CsvFiles) -> CsvFiles:
+        """Return the table with the types of its columns."""
+        surveys: list[Survey] = []
+        to_repeat: set[str] = set()
+        for outcome in self.surveys(table):
+            if isinstance(outcome, str):
+                to_repeat.add(outcome)
+            else:
+                surveys.append(outcome)
+        if not to_repeat:
+            return table.surveyed(surveys)
+        _tell_whole(sorted(to_repeat))
+        return self.surveyed(replace(table, complete=table.complete | to_repeat))
+
+
 # ---- in this process ----
 
 
-class _Here:
+class _Here(_Engine):
     """Files of this machine, read by this process."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.files = [file for path in paths for file in files_of(path)]
-
-    @classmethod
-    def of(cls, table: CsvFiles) -> _Here:
-        """Return the engine of files that are known."""
-        engine = cls(())
-        engine.files = [*table.files]
-        return engine
 
     def head(self, name: str) -> bytes:
         block = next(FileSplit(name, 0, None).blocks(), b"")
@@ -400,14 +416,9 @@ class _Here:
             splits += [(part, len(parts) == 1) for part in parts]
         return splits
 
-    def surveyed(self, table: CsvFiles) -> CsvFiles:
+    def surveys(self, table: CsvFiles) -> list[Survey | str]:
         parts: Any = [partial(tuple, split) for split in self.splits(table)]
-        outcomes = [*LocalFrame(parts, {}).map_parts(partial(_survey_here, table))]
-        to_repeat = sorted({outcome for outcome in outcomes if isinstance(outcome, str)})
-        if to_repeat:
-            _tell_whole(to_repeat)
-            return self.surveyed(replace(table, complete=table.complete | {*to_repeat}))
-        return table.surveyed(outcomes)
+        return [*LocalFrame(parts, {}).map_parts(partial(_survey_here, table))]
 
     def frame(self, table: CsvFiles) -> Any:
         parts = [
@@ -424,12 +435,9 @@ class _Here:
         return _of_files(frame, table)
 
 
-def _survey_here(table: CsvFiles, part: Any) -> Any:
+def _survey_here(table: CsvFiles, part: Any) -> Survey | str:
     split, complete = part
-    try:
-        return table.survey(table.stream(split.name, split.start, complete), split.blocks())
-    except LineEndsInQuotes:
-        return split.name
+    return table.survey(table.stream(split.name, split.start, complete), split.blocks())
 
 
 def _rows_here(
@@ -442,7 +450,7 @@ def _rows_here(
 # ---- on Spark ----
 
 
-class _There:
+class _There(_Engine):
     """Files that Spark hands over as lines of bytes."""
 
     def __init__(
@@ -489,16 +497,11 @@ class _There:
         lines = lines.sortWithinPartitions(*file, "start", "at")
         return lines.select("value", F.lit(WHOLE_FILE).cast("bigint").alias("start"), *file)
 
-    def surveyed(self, table: CsvFiles) -> CsvFiles:
+    def surveys(self, table: CsvFiles) -> list[Survey | str]:
         task = _SurveyThere(table, _hashes(table.files))
         rows = self.lines(table).mapInArrow(task, "facts binary")
         with reading():
-            outcomes = [pickle.loads(bytes(row["facts"])) for row in rows.collect()]
-        to_repeat = sorted({outcome for outcome in outcomes if isinstance(outcome, str)})
-        if to_repeat:
-            _tell_whole(to_repeat)
-            return self.surveyed(replace(table, complete=frozenset(table.files)))
-        return table.surveyed(outcomes)
+            return [pickle.loads(bytes(row["facts"])) for row in rows.collect()]
 
     def frame(self, table: CsvFiles, columns: Sequence[str] | None = None) -> DataFrame:
         if not table.names:
@@ -542,12 +545,8 @@ class _LinesThere:
 class _SurveyThere(_LinesThere):
     def __call__(self, batches: Batches) -> Batches:
         for stream, blocks in self.streams(batches):
-            outcome: Any
-            try:
-                outcome = self.table.survey(stream, blocks)
-            except LineEndsInQuotes:
-                outcome = stream.name
-            yield pa.RecordBatch.from_pydict({"facts": pa.array([pickle.dumps(outcome)])})
+            survey = pickle.dumps(self.table.survey(stream, blocks))
+            yield pa.RecordBatch.from_pydict({"facts": pa.array([survey])})
 
 
 @dataclass(frozen=True)

@@ -285,7 +285,7 @@ def completed(dialect: Dialect, head: str, name: str) -> tuple[Dialect, list[str
             notice(f"{name}: its separator is {dialect.separator!r}, by its header")
     if dialect.escape is None and "\\" + (dialect.quote or "\0") in head:
         dialect = _with_escape(head, dialect, name)
-    records = _first_records(head, dialect, 2)
+    records = _first_records(head, dialect)
     cells = records[0] if records else []
     _check_first_line(records, dialect, name)
     if dialect.header is None:
@@ -336,7 +336,7 @@ def _separator(head: str, dialect: Dialect) -> str:
     for sign in SEPARATORS:
         if sign == dialect.quote:
             continue
-        records = _first_records(head, replace(dialect, separator=sign), 2)
+        records = _first_records(head, replace(dialect, separator=sign))
         widths = [len(record) for record in records]
         score = (len({*widths}) == 1, max(widths[:1], default=0))
         if score[1] > 1 and score > most:
@@ -345,8 +345,8 @@ def _separator(head: str, dialect: Dialect) -> str:
     return best
 
 
-def _first_records(head: str, dialect: Dialect, count: int) -> list[list[str]]:
-    """Return the first records that are not blank, fewer where the lines end before."""
+def _first_records(head: str, dialect: Dialect) -> list[list[str]]:
+    """Return the first two records that are not blank, fewer where the lines end before."""
     records: list[list[str]] = []
     head = dialect.plain(head.encode()).decode()
     lines: Iterable[str] = io.StringIO(head, newline="")
@@ -357,7 +357,7 @@ def _first_records(head: str, dialect: Dialect, count: int) -> list[list[str]]:
         for record in reader:
             if any(map(str.strip, record)):
                 records.append(record)
-            if len(records) == count:
+            if len(records) == 2:
                 break
     except csv.Error:
         pass  # told again, with its line, where the file is read

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.frame import LocalFrame, kinds_of
-from ..frames.names import OBJECTS, STAGED, column_named
+from ..frames.names import OBJECTS, STAGED, column_named, with_attributes
 from ..frames.parquet import kind_of_arrow, plain_type
 from ..frames.stages import MadeColumn, with_columns
+from ..frames.vectors import lengths_of, lists_of
 from ..lazy import Column, DataFrame
 
 ROLES = ("features", "labels", "id", "weight", "group", "text", "needed")
@@ -65,10 +65,7 @@ def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame
         columns = [column_named(name) for name in source.columns]
         columns += [_below(path).alias(field) for field, (path, _) in used.items()]
         out = source.select(*columns)
-    for name, value in vars(source).items():
-        if name.startswith("_spark_mlfs") and name != STAGED:  # rows have more columns now
-            setattr(out, name, value)
-    return out
+    return with_attributes(source, out, STAGED)  # rows have more columns now
 
 
 def by_key(source: DataFrame, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +86,7 @@ def by_key(source: DataFrame, options: Mapping[str, Any]) -> dict[str, Any]:
 def _objects(source: DataFrame) -> dict[str, Any]:
     """Return the columns of a frame of Spark's that hold objects, or lists of them."""
     kinds = {f.name: f.dataType for f in source.schema.fields}
-    return {name: kind for name, kind in kinds.items() if hasattr(_of_list(kind), "fields")}
+    return {name: kind for name, kind in kinds.items() if _fields_of(kind) is not None}
 
 
 def _of_list(kind: Any) -> Any:
@@ -99,25 +96,30 @@ def _of_list(kind: Any) -> Any:
     return getattr(kind, "elementType", kind)
 
 
+def _fields_of(kind: Any) -> list[tuple[str, Any]] | None:
+    """Return name and type of the fields of objects, or of those in a list; None of others."""
+    entries = _of_list(kind)
+    if isinstance(entries, pa.DataType):
+        is_object = pa.types.is_struct(entries)
+        return [(field.name, field.type) for field in entries] if is_object else None
+    fields = getattr(entries, "fields", None)
+    return fields and [(field.name, field.dataType) for field in fields]
+
+
 def _leaves(path: list[str], kind: Any, listed: bool = False) -> dict[str, tuple[list[str], Any]]:
     """Return the fields below a column: their path, and their type.
 
     Those of a list are `listed`; of a list within it there are none."""
     leaves: dict[str, tuple[list[str], Any]] = {}
-    entries = _of_list(kind)
-    if listed and entries is not kind:
+    is_list = _of_list(kind) is not kind
+    if listed and is_list:
         return leaves
-    listed |= entries is not kind
-    for field in entries if isinstance(entries, pa.DataType) else entries.fields:
-        inner = field.type if isinstance(kind, pa.DataType) else field.dataType
-        below = [*path, field.name]
-        lowest = _of_list(inner)
-        is_object = hasattr(lowest, "fields")
-        if isinstance(inner, pa.DataType):
-            is_object = pa.types.is_struct(lowest)
-        if is_object:
+    listed |= is_list
+    for name, inner in _fields_of(kind) or ():
+        below = [*path, name]
+        if _fields_of(inner) is not None:
             leaves |= _leaves(below, inner, listed)
-        elif not (listed and lowest is not inner):
+        elif not (listed and _of_list(inner) is not inner):
             is_arrow = listed and isinstance(inner, pa.DataType)
             leaves[".".join(below)] = (below, pa.list_(inner) if is_arrow else inner)
     return leaves
@@ -135,10 +137,8 @@ def _inside(column: pa.Array, path: Sequence[str]) -> pa.Array:
         return column
     if not pa.types.is_list(column.type):
         return _inside(pc.struct_field(column, [path[0]]), path[1:])
-    lengths = np.asarray(pc.list_value_length(column).fill_null(0))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    mask = column.is_null() if column.null_count else None
-    return pa.ListArray.from_arrays(pa.array(offsets), _inside(column.flatten(), path), mask=mask)
+    nulls = column.is_null() if column.null_count else None
+    return lists_of(lengths_of(column), _inside(column.flatten(), path), nulls)
 
 
 def _below(path: Sequence[str]) -> Column:

@@ -67,20 +67,16 @@ class Hierarchy:
         except KeyError:
             raise Irregular from None
         places.append([*range(len(self.names))])
-        values = np.repeat([1.0, np.nan], [len(texts), 1])
-        codes = coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
-        counts = np.array([*map(len, places)])
-        starts = np.cumsum(counts) - counts
-        lengths = counts[codes]
-        flat = np.array([place for of_text in places for place in of_text], np.int64)
-        labels = flat[np.repeat(starts[codes], lengths) + vectors.within(lengths)]
-        rows = np.repeat(np.arange(len(cells)), lengths)
+        labels = pa.array(places, pa.list_(pa.int64()))
+        labels = labels.take(coded.indices.fill_null(len(texts)))
+        lengths = vectors.lengths_of(labels)
+        values = np.where(np.asarray(cells.is_null()), np.nan, 1.0)
         return vectors.sparse(
             len(cells),
             len(self.names),
-            rows,
-            labels,
-            np.repeat(values[codes], lengths),
+            np.repeat(np.arange(len(cells)), lengths),
+            labels.flatten().to_numpy(),
+            np.repeat(values, lengths),
         )
 
     def places(self, text: str) -> list[int]:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ..errors import DataError, option
 from ..formats import Names
 from ..frames.tag_texts import AROUND, parse_tag_text, tidied
+from ..frames.vectors import lengths_of, lists_of
 from ..params import Choice, Optional, Parameter, Text
 from .cells import number
 
@@ -111,12 +112,10 @@ def composed(lists: pa.ListArray) -> pa.ListArray:
     keep = np.asarray(pc.not_equal(tags, "").fill_null(False))
     if keep.all() and tags.equals(before):
         return lists
-    lengths = np.asarray(pc.list_value_length(lists).fill_null(0))
-    rows = np.repeat(np.arange(len(lists)), lengths)[keep]
+    rows = np.repeat(np.arange(len(lists)), lengths_of(lists))[keep]
     counts = np.bincount(rows, minlength=len(lists))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    mask = lists.is_null() if lists.null_count else None
-    return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=mask)
+    nulls = lists.is_null() if lists.null_count else None
+    return lists_of(counts, tags.filter(pa.array(keep)), nulls)
 
 
 # ---- words for 0 and 1 ----

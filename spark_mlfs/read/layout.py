@@ -115,51 +115,49 @@ class Layout:
         others = filter(None, (self.id, self.weight, self.group))
         return list(dict.fromkeys([*self.hashed, *self.needed, *others]))
 
-    def faults(self, nulls_only: bool) -> list[tuple[str, str]]:
-        """Return (fault, message) of all that may be wrong with a row.
+    def faults(self, nulls_only: bool) -> list[str]:
+        """Return all that may be wrong with a row.
 
         With `nulls_only` only nulls that packing would not see."""
-        x = self.x
-        y = self.y
-        row = mark("row")
-        feature = f"{row}{'feature ' if x.names else ''}{mark('feature')}"
-        no_id = f"row {mark('place')}: the id column holds a null; fill or drop those rows"
-        no_labels = f"{row}column {y.name!r} holds a null instead of labels; drop or fill the row"
-        faults = [("no id", no_id)]
+        no_labels = [] if self.y.form == "asis" else ["no labels"]
         if nulls_only:
-            if y.form != "asis":
-                faults.append(("no labels", no_labels))
-            return faults
-        no_features = (
-            f"{row}column {x.name!r} holds a null instead of features; pass "
-            f"{option('missing', 'drop')}"
-        )
-        faults.append(("no features", no_features))
-        faults.append(("infinite", f"{feature} is infinite; make it finite or null"))
+            return ["no id", *no_labels]
+        faults = ["no id", "no features", "infinite"]
         if self.needed:
-            faults.append(("needed", f"{row}feature {mark('needed')} {REFUSED}"))
+            faults.append("needed")
         if self.missing == "error":
-            remedy = f"pass {MISSING_TAKES}, or correct the data"
-            faults.append(("missing", f"{feature}: the value is missing; {remedy}"))
-        if y.form != "asis":
-            faults.append(("no labels", no_labels))
-            if not y.grades:
-                remedy = (
-                    "correct it, or make it 0/1 first (value > 0), or leave the column out of "
-                    f"the labels, or read grades ({option('graded', True)}; spark-mlfs select "
-                    "--graded-labels)"
-                )
-                no_label = (
-                    f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null "
-                    f"(unknown): {remedy}"
-                )
-                faults.append(("no label", no_label))
+            faults.append("missing")
+        faults += no_labels
+        if no_labels and not self.y.grades:
+            faults.append("no label")
         return faults
 
-
-def mark(name: str) -> str:
-    """Return the sign for a part of a message that each row fills in."""
-    return f"\x01{name}\x01"
+    def message(self, fault: str, slot: int, value: float) -> str:
+        """Return what is wrong with an entry of this slot and value, and what to do about it."""
+        x = self.x
+        y = self.y
+        if fault == "no id":
+            return "the id column holds a null; fill or drop those rows"
+        if fault == "no features":
+            remedy = f"pass {option('missing', 'drop')}"
+            return f"column {x.name!r} holds a null instead of features; {remedy}"
+        if fault == "no labels":
+            return f"column {y.name!r} holds a null instead of labels; drop or fill the row"
+        if fault == "needed":
+            return f"feature {self.needed[slot]!r} {REFUSED}"
+        if fault == "no label":
+            label = f"{y.name!r}, position {slot}" if y.names is None else repr(y.names[slot])
+            number = f"{value!r}".removesuffix(".0")
+            remedy = (
+                "correct it, or make it 0/1 first (value > 0), or leave the column out of "
+                f"the labels, or read grades ({option('graded', True)}; spark-mlfs select "
+                "--graded-labels)"
+            )
+            return f"label {label} is {number}; labels are 0, 1 or null (unknown): {remedy}"
+        feature = f"feature {x.names[slot]!r}" if x.names else f"column {x.name!r}, feature {slot}"
+        if fault == "infinite":
+            return f"{feature} is infinite; make it finite or null"
+        return f"{feature}: the value is missing; pass {MISSING_TAKES}, or correct the data"
 
 
 def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layout]:
@@ -168,13 +166,8 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
     Raises `ParameterError` or `DataError` for columns that are not there."""
     p = by_key(source, p)
     source = with_fields(source, p)
-    id_columns = [] if p["id"] is None else columns_of(source, p["id"], "id")
-    weight_columns = [] if p["weight"] is None else columns_of(source, p["weight"], "weight")
-    group_columns = [] if p["group"] is None else columns_of(source, p["group"], "group")
-    _check_single("id", p["id"], id_columns)
-    _check_single("weight", p["weight"], weight_columns)
-    _check_single("group", p["group"], group_columns)
-    others = id_columns + weight_columns + group_columns
+    id_column, weight, group = (_single(source, p, role) for role in ("id", "weight", "group"))
+    others = [name for name in (id_column, weight, group) if name is not None]
     label_columns = columns_of(source, p["labels"], "labels", others)
     feature_columns = columns_of(source, p["features"], "features", others + label_columns)
     both = set(label_columns) & set(feature_columns)
@@ -188,19 +181,16 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
     for name in feature_columns + label_columns + others:
         if kinds[name] == UNKNOWN:
             raise NeedsSpark(f"column {name!r} is of a type that this process does not read")
-    for name in weight_columns:
-        if name in feature_columns + label_columns:
-            raise ParameterError(
-                f"column {name!r} is the weight and a feature or label; it can be only one of them"
-            )
-        if not kinds[name].numeric:
-            raise ParameterError(f"weight column {name!r} is {kinds[name].name}; give numbers")
+    if weight is not None:
+        if weight in feature_columns + label_columns:
+            fault = "is the weight and a feature or label; it can be only one of them"
+            raise ParameterError(f"column {weight!r} {fault}")
+        if not kinds[weight].numeric:
+            raise ParameterError(f"weight column {weight!r} is {kinds[weight].name}; give numbers")
     x = _features(source, feature_columns, kinds, p.get("categories", "auto"))
     y = cells_of_labels(source, label_columns, kinds, p)
     if p["label_names"] is not None:
         y = y.renamed(p["label_names"])
-    id_column = next(iter(id_columns), None)
-    weight = next(iter(weight_columns), None)
     id_kind = kinds.get(id_column or "")
     texts = bool(p.get(TEXT_IDS.name)) and id_kind is not None and id_kind.text
     return source, Layout(
@@ -208,7 +198,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
         y,
         id_column,
         weight,
-        next(iter(group_columns), None),
+        group,
         id_kind,
         p["missing"],
         p["needed"],
@@ -226,9 +216,15 @@ def label_texts(source: DataFrame, columns: Sequence[str], p: Mapping[str, Any])
     return [*columns] if is_text or p.get("label_delimiter") is not None else []
 
 
-def _check_single(name: str, value: Any, columns: list[str]) -> None:
-    if len(columns) > 1:
-        raise ParameterError(f"{option(name, value)} stands for {len(columns)} columns; give one")
+def _single(source: DataFrame, p: Mapping[str, Any], role: str) -> str | None:
+    """Return the one column that an option names, None where it names none."""
+    if p[role] is None:
+        return None
+    name, *others = columns_of(source, p[role], role)
+    if others:
+        count = 1 + len(others)
+        raise ParameterError(f"{option(role, p[role])} stands for {count} columns; give one")
+    return name
 
 
 def _features(
@@ -261,12 +257,7 @@ def _features(
             (values,) = _values(source, [name])
             _check_dress(name, sorted(value for value in values if value is not None))
             remedy = f"to count its words {as_text(name)}"
-        if re.match(r"struct<\d", kind.name):
-            remedy = "one object holds all rows: give pandas' to_json orient='records'"
-        raise DataError(
-            f"{option('features')}: column {name!r} is {_brief(kind)}"
-            f"{not_a_number(source, name, kind)}; {remedy}"
-        )
+        raise _unusable(source, "features", name, kind, remedy)
     large_integers = [name for name in columns if kinds[name].name in ("bigint", UNSIGNED)]
     return ColumnOfCells(
         columns,
@@ -277,9 +268,21 @@ def _features(
     )
 
 
-def _brief(kind: Kind) -> str:
-    """Return the first letters of a type's name, which may have thousands of fields."""
-    return kind.name if len(kind.name) <= LONGEST_KIND else kind.name[: LONGEST_KIND - 1] + "…"
+def _unusable(
+    source: DataFrame,
+    role: str,
+    name: str,
+    kind: Kind,
+    remedy: str,
+) -> DataError:
+    """Return the error of a column of another type than features or labels have."""
+    shown = kind.name  # which may have thousands of fields
+    if len(shown) > LONGEST_KIND:
+        shown = shown[: LONGEST_KIND - 1] + "…"
+    if re.match(r"struct<\d", kind.name):
+        remedy = "one object holds all rows: give pandas' to_json orient='records'"
+    fault = f"column {name!r} is {shown}{not_a_number(source, name, kind)}"
+    return DataError(f"{option(role)}: {fault}; {remedy}")
 
 
 def cells_of_labels(
@@ -320,12 +323,7 @@ def cells_of_labels(
                 remedy += f"; {option('positive')} says which words are 1"
             if kind.name.startswith("array<struct"):
                 remedy = f"name the field that is the tag: give {option('label_key', 'name')}"
-            if re.match(r"struct<\d", kind.name):
-                remedy = "one object holds all rows: give pandas' to_json orient='records'"
-            raise DataError(
-                f"{option('labels')}: column {name!r} is {_brief(kind)}"
-                f"{not_a_number(source, name, kind)}; {remedy}"
-            )
+            raise _unusable(source, "labels", name, kind, remedy)
     return ColumnOfCells(
         columns,
         "array",

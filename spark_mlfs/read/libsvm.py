@@ -31,6 +31,7 @@ from .cells import Irregular, as_integers, finite, number, pairs
 from .lines import Lines, open_text, parse, small_text
 
 MAX_FEATURES = 1 << 24
+OF_RANKINGS = ("qid", "sid", "cost")  # words of SVMlight that stand in the place of an index
 MAX_LABELS = 1_000_000  # where nothing says how many there are
 NAMES = tuple(
     Parameter(
@@ -172,6 +173,18 @@ def names_of(
     return names, len(names)
 
 
+def names_or_numbers(
+    spark: SparkSession,
+    kind: str,
+    p: Mapping[str, Any],
+    size: int,
+    first: int,
+) -> Sequence[str]:
+    """Return the names that the options give features or labels, or their numbers from `first`."""
+    names, _ = names_of(spark, kind, p[f"{kind}_names"], size)
+    return names or NumberedNames(kind[0], first, size)
+
+
 # of labels (row, label), then of features (row, index, value)
 Triples = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
 
@@ -289,6 +302,12 @@ def _slow(lines: Lines, numbering: Numbering) -> Triples:
                 raise DataError(
                     f"{place}: {word[:40]!r} is not index:value; write a row as 'labels "
                     "index:value ...'"
+                )
+            if index_text in OF_RANKINGS:
+                remedy = f"remove it from all rows (sed -E 's/ {index_text}:[^ ]+//' FILE)"
+                raise DataError(
+                    f"{place}: {word[:40]!r} is of data to learn rankings from, and no feature; "
+                    f"{remedy}"
                 )
             index = _number(index_text, kind, place, numbering)
             if index in indices:

@@ -30,7 +30,7 @@ from ..errors import PACKED, DataError, ParameterError
 from ..frames.errors import absent, notice, reading
 from ..frames.frame import Batches, LocalFrame, LocalSession
 from ..frames.names import first_repeated
-from ..frames.paths import FileSplit, files_of, lines_of, splits_of
+from ..frames.paths import files_of, lines_of
 from ..frames.vectors import Vectors, canonical, raw_bytes
 from ..lazy import DataFrame, F, SparkSession
 
@@ -106,22 +106,7 @@ class TextFiles:
 def text_files(spark: SparkSession, path: str | Sequence[str], comment: str) -> TextFiles:
     """Return the files of a path as lines that are not numbered."""
     paths = paths_of(path)
-    names: list[str] = []
-    for item in paths:
-        if isinstance(spark, LocalSession):
-            names += files_of(item)
-            continue
-        matching = checked(partial(spark.read.text, item), item).inputFiles()
-        if not matching:
-            raise DataError(
-                f"{item}: no file there; give the data file, a folder or a glob that matches some"
-            )
-        names += sorted(plain(file) for file in matching)
-    twice = first_repeated(sorted(names))
-    if twice is not None:
-        raise ParameterError(
-            f"{twice} is given twice; row ids would not be unique: give each file once"
-        )
+    names = different_files(spark, paths, "text")
     if isinstance(spark, LocalSession):
         return TextFiles(lines_of(names), names, comment=comment)
     facts = {
@@ -133,6 +118,30 @@ def text_files(spark: SparkSession, path: str | Sequence[str], comment: str) -> 
     columns = [F.col(f"_metadata.{fact}").alias(name) for name, fact in facts.items()]
     lines = spark.read.text(paths).select("value", *columns)
     return TextFiles(lines, names, comment=comment)
+
+
+def different_files(spark: SparkSession, paths: Sequence[str], format: str) -> list[str]:
+    """Return the names of the files at paths, of each path in order; `DataError` for none.
+
+    Raises `ParameterError` for a file that is there twice."""
+    names: list[str] = []
+    for item in paths:
+        if isinstance(spark, LocalSession):
+            names += files_of(item)
+            continue
+        load = partial(spark.read.format(format).load, item)
+        matching = checked(load, item).inputFiles()
+        if not matching:
+            raise DataError(
+                f"{item}: no file there; give the data file, a folder or a glob that matches some"
+            )
+        names += sorted(map(plain, matching))
+    twice = first_repeated(sorted(names))
+    if twice is not None:
+        raise ParameterError(
+            f"{twice} is given twice; row ids would not be unique: give each file once"
+        )
+    return names
 
 
 def open_text(
@@ -147,19 +156,25 @@ def open_text(
     files = text_files(spark, path, comment)
     counts: list[Any] | None = _count_head(files, header) if files.single else None
     if counts is None:
-        counts = counted(files, partial(_count_splits, comment=comment, header=header), _COUNTS)
+        counts = counted(files, header)
     _number(files, header, counts)
     without_facts(files)
     return files
 
 
-def counted(files: TextFiles, task: Callable[[Batches], Batches], schema: str) -> list[Any]:
-    """Return the rows that a task makes of the lines of files, with the start of their part."""
+def counted(files: TextFiles, header: bool) -> list[Any]:
+    """Return the counts of all splits of files (`_COUNTS`)."""
     lines = files.frame
     if not isinstance(lines, LocalFrame):
         lines = lines.select("value", "start", "file")
+    task = partial(
+        _count_splits,
+        name=files.names[0],
+        comment=files.comment,
+        header=header,
+    )
     with reading():
-        return [*lines.mapInArrow(task, schema).collect()]
+        return [*lines.mapInArrow(task, _COUNTS).collect()]
 
 
 def without_facts(files: TextFiles) -> None:
@@ -170,47 +185,32 @@ def without_facts(files: TextFiles) -> None:
 
 
 def _count_head(files: TextFiles, header: bool) -> list[dict[str, Any]] | None:
-    """Return the counts of `_count_splits` for a single file, up to its first row.
+    """Return the counts of a single file up to its first row, and some behind it.
 
     None where it has several splits."""
-    name = files.names[0]
+    if isinstance(files.frame, LocalFrame):
+        if len(files.frame.parts) > 1:
+            return None
+        counts = _SplitCounts(files.names[0], 0)
+        for batch in files.frame.batches():
+            counts.add(batch.column(0), files.comment, header)
+            if counts.ends_head(header):
+                break
+        return [counts.row()]
     count = 1024
-    first_lines = _first_lines_here if isinstance(files.frame, LocalFrame) else _first_lines
     while True:
-        head = first_lines(files, header, count)
+        head = _first_lines(files, header, count)
         if head is None:
             return None
-        if head and (head[0][1] in _WIDE or b"\0" in head[0][1]):
-            raise wide(name)
-        raw = [value for value, _ in head]
-        for number, line in enumerate(raw, 1):
-            if len(line) > MAX_HEADER_LINE:
-                raise DataError(
-                    f"{name}:{number}: a header line of more than {MAX_HEADER_LINE >> 20} MB; "
-                    "shorten it"
-                )
-        batch = pa.RecordBatch.from_pydict(
-            {
-                "value": pa.array([*map(decoded, raw)], pa.string()),
-                "start": np.zeros(len(raw), np.int64),
-                "file": pa.array([name] * len(raw), pa.string()),
-            }
-        )
-        counts: list[dict[str, Any]] = []
-        for counted in _count_splits(iter([batch]), files.comment, header):
-            counts += counted.to_pylist()
-        rows = "after" if header else "rows"
-        if len(raw) < count or any(row[rows] for row in counts):
-            for row in counts:
-                row["latin"] = any(map(not_utf8, raw[: row["marker"]]))
-            return counts
+        counts = _SplitCounts(files.names[0], 0)
+        if len(head):
+            counts.add(head, files.comment, header)
+        if len(head) < count or counts.ends_head(header):
+            return [counts.row()]
         count *= 8
 
 
-Head = list[tuple[bytes, bytes]]  # of lines: what matters of a line, and its first two bytes
-
-
-def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
+def _first_lines(files: TextFiles, header: bool, count: int) -> pa.Array | None:
     """Return the first lines of a single file, all but a header's cut to their start.
 
     None where the file has several splits."""
@@ -231,26 +231,15 @@ def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
         head = files.frame.select(*columns).head(count)
     if any(row["start"] != 0 or row["length"] != row["bytes"] for row in head):
         return None
-    return [(bytes(row["value"]), bytes(row["mark"])) for row in head]
+    if head and _is_wide(bytes(head[0]["mark"])):
+        raise wide(files.names[0])
+    lines = pa.array([bytes(row["value"]) for row in head], pa.binary())
+    return lines.cast(pa.string(), safe=False)
 
 
-def _first_lines_here(files: TextFiles, header: bool, count: int) -> Head | None:
-    """Return the same of a file of this machine."""
-    if len(splits_of(files.names)) > 1:
-        return None
-    blocks = (
-        lines.slice(0, count).cast(pa.binary()).to_pylist()
-        for lines in FileSplit(files.names[0], 0, None).lines()
-    )
-    declared = re.compile(rb"[\s\xef\xbb\xbf]*@")
-    head: Head = []
-    for line in itertools.islice(itertools.chain.from_iterable(blocks), count):
-        text = line.rstrip(b"\r\n")
-        start = text.lstrip()[:2]
-        if header and declared.match(text):
-            start = text[: MAX_HEADER_LINE + 1]
-        head.append((start, text[:2]))
-    return head
+def _is_wide(mark: bytes) -> bool:
+    """Return whether a file is UTF-16, or binary, by its first two bytes."""
+    return mark in _WIDE or b"\0" in mark
 
 
 def not_utf8(raw: bytes) -> bool:
@@ -406,15 +395,23 @@ def runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, pa.Array]]:
 
 _COUNTS = (
     "file string, start long, lines long, rows long, marker long, after long, head binary, "
-    "empty boolean, latin boolean"
+    "empty boolean, latin boolean, first string, last long"
 )
 
 
-def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
-    """Yield the counts of every split that a task saw, and what it has of a header."""
-    counts: dict[tuple[str | None, int], _SplitCounts] = {}
+def _count_splits(
+    batches: Batches,
+    name: str,
+    comment: str,
+    header: bool,
+) -> Batches:
+    """Yield the counts of every split that a task saw, and what it has of a header.
+
+    Lines are of the file `name`, where they have no other."""
+    counts: dict[tuple[str, int], _SplitCounts] = {}
     for batch in batches:
         for file, start, column in runs(batch):
+            file = file or name
             split = counts.setdefault((file, start), _SplitCounts(file, start))
             split.add(column, comment, header)
     if counts:
@@ -425,7 +422,7 @@ def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
 class _SplitCounts:
     """What is counted of one split: see `_COUNTS`."""
 
-    file: str | None
+    file: str
     start: int
     lines: int = 0
     rows: int = 0
@@ -434,6 +431,12 @@ class _SplitCounts:
     head: list[str] = field(default_factory=list)
     empty: bool = False  # whether there are empty pairs
     latin: bool = False  # whether lines of the header were no UTF-8
+    first: str = ""  # the beginning of the first line
+    last: int = 0  # the line of the last row
+
+    def ends_head(self, header: bool) -> bool:
+        """Return whether the first row is among the lines."""
+        return (self.after if header else self.rows) > 0
 
     def row(self) -> dict[str, Any]:
         packed = zlib.compress("".join(line + "\n" for line in self.head).encode())
@@ -443,8 +446,10 @@ class _SplitCounts:
         """Count some lines more."""
         text, latin = valid_text(column)
         at_start = not self.start and not self.lines
-        if latin and at_start and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE:
-            raise wide(plain(str(self.file)))
+        if at_start and _is_wide(text[0].as_py()[:2].encode("latin-1", "replace")):
+            raise wide(plain(self.file))
+        if not self.lines:
+            self.first = text[0].as_py()[:200]
         lines = pc.ascii_trim_whitespace(text)
         first = _first_bytes(lines)
         rows = (first >= 0) & (first != ord(comment))
@@ -456,6 +461,8 @@ class _SplitCounts:
             self.empty = True
         self.lines += len(lines)
         self.rows += int(rows.sum())
+        if rows.any():
+            self.last = self.lines - int(np.argmax(rows[::-1]))
 
     def _add_head(
         self,
@@ -476,11 +483,16 @@ class _SplitCounts:
                 line = lines[k].as_py()
                 if not may_be_header[k]:
                     line = line[:2]
+                if len(line) > MAX_HEADER_LINE:
+                    raise DataError(
+                        f"{plain(self.file)}:{self.lines + k + 1}: a header line of more than "
+                        f"{MAX_HEADER_LINE >> 20} MB; shorten it"
+                    )
                 self.head.append(line)
             self.latin |= latin
         if sum(map(len, self.head)) > MAX_HEADER:
             raise DataError(
-                f"{plain(str(self.file))}:1: a header of more than {MAX_HEADER >> 20} MB; check "
+                f"{plain(self.file)}:1: a header of more than {MAX_HEADER >> 20} MB; check "
                 "the file, or drop attributes"
             )
         if marker is not None:

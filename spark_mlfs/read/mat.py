@@ -25,14 +25,13 @@ from ..formats import Reader
 from ..frames import vectors
 from ..frames.errors import reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
-from ..frames.names import NumberedNames, first_repeated
-from ..frames.paths import PACKED_TIMES, files_of
+from ..frames.paths import PACKED_TIMES
 from ..frames.schema import FEATURES, LABELS, with_names
 from ..frames.vectors import Vectors, canonical
 from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Optional, Parameter, Text
-from .libsvm import NAMES, names_of
-from .lines import checked, paths_of, plain
+from .libsvm import NAMES, names_or_numbers
+from .lines import different_files, paths_of, plain
 from .missing import MISSING_FEATURES, impute, settle
 
 FEATURE_WORDS = {"x", "data", "feature", "features", "fea", "instances", "samples", "input"}
@@ -94,23 +93,23 @@ class Mat(Reader):
                     f"{name}: {plan.width} features and {plan.num_labels} labels, and "
                     f"{first.name} has {first.width} and {first.num_labels}; load files of one set"
                 )
-        named = {}
-        for kind, size in (("feature", first.width), ("label", first.num_labels)):
-            known, _ = names_of(spark, kind, p[f"{kind}_names"], size)
-            named[kind] = known or NumberedNames(kind[0], 1, size)
+        feature_names, label_names = (
+            names_or_numbers(spark, kind, p, size, 1)
+            for kind, size in (("feature", first.width), ("label", first.num_labels))
+        )
         task = partial(
             _rows,
             plans=plans,
             missing=p["missing"],
-            feature_names=named["feature"],
+            feature_names=feature_names,
         )
         frame = canonical(contents, task)
         if isinstance(frame, LocalFrame):  # what is unpacked takes more than the file
             unpacked = sum(plan.bytes for plan in plans.values())
             frame.sizes = {FEATURES: max(unpacked, PACKED_TIMES * frame.bytes)}
             frame.num_rows = rows
-        frame = impute(frame, p["missing"], named["feature"], settled=True)
-        return with_names(frame, LABELS, named["label"])
+        frame = impute(frame, p["missing"], feature_names, settled=True)
+        return with_names(frame, LABELS, label_names)
 
 
 # ---- files ----
@@ -118,23 +117,16 @@ class Mat(Reader):
 
 def _contents(spark: SparkSession, path: str | Sequence[str]) -> tuple[DataFrame, list[str]]:
     """Return the contents of files by their paths, and the names of the files, in order."""
-    names: list[str] = []
     paths = paths_of(path)
-    if isinstance(spark, LocalSession):
-        names = [name for item in paths for name in files_of(item)]
-        parts = [partial(_content, name) for name in names]
-        kinds = {"path": Kind("string"), "content": Kind("binary")}
-        size = sum(Path(name).stat().st_size for name in names)
-        frame: Any = LocalFrame(parts, kinds, sizes={"content": size})
-    else:
-        reader = spark.read.format("binaryFile")
-        for item in paths:
-            names += sorted(map(plain, checked(partial(reader.load, item), item).inputFiles()))
-        frame = reader.load(paths).select("path", "content")
-    twice = first_repeated(sorted(names))
-    if twice is not None:
-        raise ParameterError(f"{twice} is given twice; give each file once")
-    return frame, names
+    names = different_files(spark, paths, "binaryFile")
+    if not isinstance(spark, LocalSession):
+        frame = spark.read.format("binaryFile").load(paths)
+        return frame.select("path", "content"), names
+    parts = [partial(_content, name) for name in names]
+    kinds = {"path": Kind("string"), "content": Kind("binary")}
+    size = sum(Path(name).stat().st_size for name in names)
+    here: Any = LocalFrame(parts, kinds, sizes={"content": size})
+    return here, names
 
 
 def _content(name: str) -> Batches:

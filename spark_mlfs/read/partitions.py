@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ..errors import DataError
 from ..frames.frame import Batches, Kind, NeedsSpark, Part
+from ..frames.names import with_attributes
 from ..frames.paths import machine_path
 from .dialect import Dialect
 from .lines import plain
@@ -112,10 +113,7 @@ def with_partitions(frame: Any, paths: Sequence[str]) -> Any:
         for part in frame.parts
     ]
     out = replace(frame, parts=parts, kinds={**frame.kinds, **folders.kinds})
-    for name, value in vars(frame).items():
-        if name.startswith("_spark_mlfs"):
-            setattr(out, name, value)
-    return out
+    return with_attributes(frame, out)
 
 
 def _rows(

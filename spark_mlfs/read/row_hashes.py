@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy import ndarray
 
 from ..frames import vectors
@@ -68,7 +67,7 @@ def _fold(h: ndarray, column: pa.Array, kind: Kind) -> None:
 
 
 def _fold_lists(h: ndarray, column: pa.ListArray, element: Kind) -> None:
-    lengths = np.asarray(pc.list_value_length(column).fill_null(0)).astype(np.int64)
+    lengths = vectors.lengths_of(column)
     flat = column.flatten()
     starts = np.cumsum(lengths) - lengths
     for k in range(int(lengths.max(initial=0))):
@@ -81,7 +80,7 @@ def _fold_lists(h: ndarray, column: pa.ListArray, element: Kind) -> None:
 def _fold_bytes(h: ndarray, column: pa.Array, valid: ndarray | None) -> None:
     content, bounds = vectors.raw_bytes(column)
     with np.errstate(over="ignore"):
-        new = xxhash.of_bytes(content[: bounds[-1]], bounds[:-1], np.diff(bounds), h)
+        new = xxhash.of_bytes(content, bounds[:-1], np.diff(bounds), h)
     h[:] = new if valid is None else np.where(valid, new, h)
 
 

@@ -160,6 +160,9 @@ class Table(Reader):
         return assemble(source_of(spark, path, self.name, how_files_are_read(p)), p)
 
 
+DEFAULTS = {parameter.name: parameter.default for parameter in Table.parameters}
+
+
 class Parquet(Table):
     """Parquet files."""
 
@@ -276,23 +279,18 @@ def open_table(
 ) -> DataFrame:
     """Return a table as Spark reads it, or as this process does."""
     check_tabular(format)
-    if format == "csv":
-        paths = paths_of(path)
-        return _load(
-            partial(open_csv, spark, paths, reader_options or {}),
-            path,
-            format,
-            ", ".join(paths[:3]),
-        )
-    if format == "fasttext":
-        return _load(partial(open_tagged_lines, spark, paths_of(path)), path, format, str(path))
-    if isinstance(spark, LocalSession):
-        return _open_here(path, format, reader_options or {})
-    options = {k: str(v) for k, v in (reader_options or {}).items()}
-    if format == "table":
-        return _load(lambda: spark.table(str(path)), path, format, str(path))
     paths = paths_of(path)
     source = ", ".join(paths[:3])
+    if format == "csv":
+        load: Any = partial(open_csv, spark, paths, reader_options or {})
+        return _load(load, path, format, source)
+    if format == "fasttext":
+        return _load(partial(open_tagged_lines, spark, paths), path, format, source)
+    if isinstance(spark, LocalSession):
+        return _open_here(paths, format, reader_options or {})
+    options = {k: str(v) for k, v in (reader_options or {}).items()}
+    if format == "table":
+        return _load(lambda: spark.table(str(path)), path, format, source)
     option_keys = {k.lower() for k in options}
     first_line = ""
     if format == "json" and not option_keys & {"mode", "columnnameofcorruptrecord"}:
@@ -313,9 +311,7 @@ def open_table(
     return frame
 
 
-def _open_here(
-    path: str | Sequence[str], format: str, reader_options: Mapping[str, Any]
-) -> DataFrame:
+def _open_here(paths: list[str], format: str, reader_options: Mapping[str, Any]) -> DataFrame:
     from . import local_json
 
     readers: dict[str, Any] = {
@@ -325,7 +321,6 @@ def _open_here(
     if format not in readers:
         options = " with reader_options" if reader_options else ""
         raise NeedsSpark(f"format {format}{options} is read by Spark")
-    paths = paths_of(path)
     return with_partitions(readers[format](paths, reader_options), paths)
 
 

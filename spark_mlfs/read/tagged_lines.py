@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from ..errors import DataError
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.paths import files_of, lines_of, sizes_of
+from ..frames.vectors import lists_of
 from ..lazy import DataFrame, SparkSession
 from .label_cells import composed
 from .lines import not_utf8
@@ -60,12 +61,8 @@ def _rows(batches: Batches, source: str) -> Batches:
                 f"{source}: a label without a name in the line {excerpt!r}; complete it, or write "
                 f"{PREFIX} apart"
             )
-        lists = _lists(tags, rows[are_tags], len(words))
-        others = _lists(flat.filter(pa.array(~are_tags)), rows[~are_tags], len(words))
+        lists = lists_of(np.bincount(rows[are_tags], minlength=len(words)), tags)
+        counts = np.bincount(rows[~are_tags], minlength=len(words))
+        others = lists_of(counts, flat.filter(pa.array(~are_tags)))
         columns = [pc.binary_join(others, " "), composed(lists)]
         yield pa.RecordBatch.from_arrays(columns, [*_KINDS])
-
-
-def _lists(values: pa.Array, rows: np.ndarray, n: int) -> pa.ListArray:
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), values)

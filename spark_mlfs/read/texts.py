@@ -20,7 +20,7 @@ from .dialect import CSV_OPTIONS
 from .fields import with_fields
 from .layout import label_texts
 from .split_texts import SPLIT_SHARE, SplitTexts
-from .tables import COLUMNS, how_files_are_read, open_by, source_of
+from .tables import COLUMNS, DEFAULTS, how_files_are_read, open_by, source_of
 from .text_options import (
     CHOOSING,
     NORM,
@@ -228,13 +228,7 @@ class Corpus:
             vectors,
             self.split,
         )
-        options = {
-            **self.p,
-            "features": output,
-            "missing": "error",
-            "graded": False,
-            "needed": (),
-        }
+        options = {**DEFAULTS, **self.p, "features": output}
         frame = with_names(assemble(counted, options), FEATURES, vectors.vocabulary, terms=True)
         setattr(frame, TEXTS, replace(self, known=vectors))
         return frame

@@ -305,15 +305,14 @@ def _words(tally: Tally, splitting: Splitting) -> np.ndarray:
     return np.array([totals[are].sum(), totals.sum()])
 
 
-def _table(tally: Tally, splitting: Splitting, least: float = 0) -> pa.Table:
-    """Return the sums of the terms that are in so many texts."""
+def _table(tally: Tally, splitting: Splitting) -> pa.Table:
+    """Return the sums of the terms of some texts."""
     low, high = splitting.ngrams if splitting.by_words else (1, 1)
     tables = []
     for length in range(low, high + 1):
         runs = tally.runs[length - 1]
-        (places,) = np.nonzero(runs.texts >= least)
-        terms = tally.terms(length, places)
-        tables.append(pa.table([terms, runs.totals[places], runs.texts[places]], schema=_SCHEMA))
+        terms = tally.terms(length, np.arange(len(runs.keys)))
+        tables.append(pa.table([terms, runs.totals, runs.texts], schema=_SCHEMA))
     return pa.concat_tables(tables)
 
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy import ndarray
 
 from ..errors import ParameterError, option
-from ..frames.vectors import raw_bytes, within
+from ..frames.vectors import raw_bytes, texts_of, within
 
 IN_A_WORD = r"[\p{L}\p{M}\p{N}_]"
 # of texts that are split at a time: their words take some ten times that, measured
@@ -104,12 +104,8 @@ class Splitting:
 
     def _normalised(self, texts: pa.Array) -> pa.Array:
         """Return texts in NFC and lower case, without accents where they are to go."""
-        texts = texts.cast(pa.large_string())
-        data, offsets = raw_bytes(texts)
-        data = data[offsets[0] : offsets[-1]]
-        if offsets[0] or texts.offset:  # `ascii_lower` of such an array is none, in Arrow 26
-            bounds = pa.py_buffer((offsets - offsets[0]).astype(np.int64))
-            texts = pa.LargeStringArray.from_buffers(len(texts), bounds, pa.py_buffer(data))
+        data, bounds = raw_bytes(texts.cast(pa.large_string()))
+        texts = texts_of(bounds, data)  # `ascii_lower` of a slice is no text, in Arrow 26
         highest = data.max(initial=0)
         if highest < 0x80:
             return pc.ascii_lower(texts)
@@ -147,11 +143,10 @@ class Splitting:
 
         A word that is shorter than a run is one itself, once."""
         padded = pc.binary_join_element_wise(_BLANK, words, _BLANK, _EMPTY)
-        data, offsets = raw_bytes(padded)
-        data = data[offsets[0] : offsets[-1]]
+        data, bounds = raw_bytes(padded)
         begins = np.flatnonzero((data & 0xC0) != 0x80)  # where each character does
         begins = np.append(begins, len(data))
-        first_of_word = np.searchsorted(begins, offsets - offsets[0])
+        first_of_word = np.searchsorted(begins, bounds)
         lengths = np.diff(first_of_word)
         low, high = self.ngrams
         runs: list[Level] = []
@@ -187,8 +182,7 @@ def _check_pattern(name: str, pattern: str) -> None:
 def _with_blanks(texts: pa.Array) -> pa.Array:
     """Return texts with blanks in the place of what is in no word: regular expressions take five
     times as long."""
-    data, offsets = raw_bytes(texts)
-    data = data[offsets[0] : offsets[-1]]
+    data, bounds = raw_bytes(texts)
     blanks = bytearray(range(256))
     for code in np.flatnonzero(~_in_a_word(0x80)).tolist():
         blanks[code] = ord(" ")
@@ -201,8 +195,7 @@ def _with_blanks(texts: pa.Array) -> pa.Array:
         lengths = np.diff(begins, append=len(data))[apart]
         places = np.repeat(begins[apart], lengths) + within(lengths)
         np.frombuffer(content, np.uint8)[places] = ord(" ")
-    bounds = pa.py_buffer((offsets - offsets[0]).astype(np.int64))
-    return pa.LargeStringArray.from_buffers(len(texts), bounds, pa.py_buffer(content))
+    return texts_of(bounds, content)
 
 
 @cache
@@ -212,8 +205,7 @@ def _in_a_word(number: int) -> ndarray:
     codes[0xD800:0xE000] = ord(" ")  # which stand for no character
     content = codes.tobytes().decode("utf-32-le").encode()
     begins = np.flatnonzero((np.frombuffer(content, np.uint8) & 0xC0) != 0x80)
-    buffers = pa.py_buffer(np.append(begins, len(content))), pa.py_buffer(content)
-    signs = pa.LargeStringArray.from_buffers(len(begins), *buffers)
+    signs = texts_of(np.append(begins, len(content)), content)
     return np.asarray(pc.match_substring_regex(signs, f"^{IN_A_WORD}"))
 
 
@@ -244,19 +236,17 @@ def _substrings(data: ndarray, begins: ndarray, ends: ndarray) -> pa.Array:
     """Return the texts between these places of bytes."""
     lengths = ends - begins
     content = data[np.repeat(begins, lengths) + within(lengths)]
-    bounds = pa.py_buffer(_bounds(lengths))
-    return pa.LargeStringArray.from_buffers(len(lengths), bounds, pa.py_buffer(content))
+    return texts_of(_bounds(lengths), content)
 
 
 def _hashed(terms: pa.Array, buckets: int) -> pa.Array:
     """Return the numbers of the buckets of terms, as texts."""
-    data, offsets = raw_bytes(terms)
-    data = data[offsets[0] : offsets[-1]]
-    lengths = np.diff(offsets)
+    data, bounds = raw_bytes(terms)
+    lengths = np.diff(bounds)
     powers = np.full(int(lengths.max(initial=0)) + 1, _PRIME)
     np.multiply.accumulate(powers, out=powers)
     products = (data.astype(np.uint64) + np.uint64(1)) * powers[within(lengths)]
-    sums = np.add.reduceat(products, (offsets - offsets[0])[:-1]) if len(data) else products
+    sums = np.add.reduceat(products, bounds[:-1]) if len(data) else products
     mixed = (sums ^ (sums >> np.uint64(32))) * _PRIME
     numbers = (mixed >> np.uint64(32)) % np.uint64(buckets)
     return pa.array(numbers).cast(pa.large_string())

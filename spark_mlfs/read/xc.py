@@ -18,27 +18,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..errors import DataError, option
 from ..formats import Reader
 from ..frames.frame import Batches, LocalFrame
-from ..frames.names import NumberedNames
 from ..frames.schema import FEATURES, ID, LABELS, with_names
 from ..lazy import DataFrame, SparkSession
 from ..params import Optional, Parameter, Text
-from .libsvm import MAX_FEATURES, NAMES, Numbering, names_of, rows_of
+from .libsvm import MAX_FEATURES, NAMES, Numbering, names_or_numbers, rows_of
 from .lines import (
     Lines,
     TextFiles,
     counted,
     parse,
     plain,
-    runs,
-    tell_latin,
     text_files,
-    valid_text,
-    wide,
     without_facts,
 )
 
@@ -82,10 +76,10 @@ class Xc(Reader):
                 )
         else:
             num_labels = sizes[1]
-        named = {}
-        for kind, size in (("feature", num_features), ("label", num_labels)):
-            names, _ = names_of(spark, kind, p[f"{kind}_names"], size)
-            named[kind] = names or NumberedNames(kind[0], 0, size)
+        feature_names, label_names = (
+            names_or_numbers(spark, kind, p, size, 0)
+            for kind, size in (("feature", num_features), ("label", num_labels))
+        )
         numbering = Numbering(
             num_features=num_features,
             num_labels=None if apart else num_labels,
@@ -100,37 +94,10 @@ class Xc(Reader):
             )
             labels = parse(label_files, partial(_parse_labels, numbering=numbering))
             frame = _beside(frame, files, labels, label_files)
-        frame = with_names(frame, FEATURES, named["feature"])
-        return with_names(frame, LABELS, named["label"])
+        return with_names(with_names(frame, FEATURES, feature_names), LABELS, label_names)
 
 
 # ---- lines ----
-
-_COUNTS = "file string, start long, lines long, filled long, last long, head string, latin boolean"
-
-
-_OF_PART = ("lines", "filled", "last")
-
-
-def _count(batches: Batches) -> Batches:
-    """Yield of every part of a file its lines, those that are filled, the last one, its first."""
-    counts: dict[tuple[str, int], dict[str, Any]] = {}
-    for batch in batches:
-        for file, start, column in runs(batch):
-            text, latin = valid_text(column)
-            count = counts.get((file, start))
-            if count is None:
-                count = {"file": file, "start": start} | dict.fromkeys(_OF_PART, 0)
-                count |= {"head": text[0].as_py()[:200], "latin": False}
-                counts[file, start] = count
-            filled = np.flatnonzero(np.asarray(pc.binary_length(pc.ascii_trim_whitespace(text))))
-            if len(filled):
-                count["last"] = count["lines"] + int(filled[-1]) + 1
-            count["latin"] |= latin
-            count["lines"] += len(text)
-            count["filled"] += len(filled)
-    if counts:
-        yield pa.RecordBatch.from_pylist([*counts.values()])
 
 
 def _opened(
@@ -141,16 +108,12 @@ def _opened(
     A first line has `width` numbers."""
     files = text_files(spark, path, comment="\n")
     by_file: dict[str, list[Any]] = {name: [] for name in files.names}
-    for part in sorted(counted(files, _count, _COUNTS), key=itemgetter("start")):
-        by_file[plain(part["file"] or files.names[0])].append(part)
+    for part in sorted(counted(files, header=False), key=itemgetter("start")):
+        by_file[plain(part["file"])].append(part)
     rows = 0
     sizes: list[int] = []
     for name, parts in by_file.items():
-        head = parts[0]["head"] if parts else ""
-        if any(part["latin"] for part in parts):
-            if "\0" in head:
-                raise wide(name)
-            tell_latin(name)
+        head = parts[0]["first"] if parts else ""
         count, *of_file = _first_line(head, name, width)
         if sizes and of_file != sizes:
             raise DataError(
@@ -200,7 +163,7 @@ def _number(
 
     Empty lines are rows where they are needed for as many."""
     lines = sum(part["lines"] for part in parts) - 1
-    filled = sum(part["filled"] for part in parts) - 1
+    filled = sum(part["rows"] for part in parts) - 1
     line = last = 0
     for part in parts:
         last = line + part["last"] if part["last"] else last
@@ -216,7 +179,7 @@ def _number(
     for part in parts:
         files.splits[name, part["start"]] = (line, before + row)
         line += part["lines"]
-        row = line - 1 if empty_count else row + part["filled"] - (part is parts[0])
+        row = line - 1 if empty_count else row + part["rows"] - (part is parts[0])
         row = min(row, count)
 
 

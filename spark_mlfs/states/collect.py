@@ -22,6 +22,7 @@ from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..blocks.profile import Profile
 from ..blocks.streams import as_frame, as_table, chunks_of
+from ..blocks.table_labels import labels_of as labels_of_rows
 from ..engine.base import Engine, one_thread
 from ..engine.disk import engine_of
 from ..errors import ParameterError, setting, spelled_by
@@ -46,6 +47,8 @@ from .pairs import check_bytes, pair_sums
 from .states import CollectedPart, States, summed
 from .sums import in_words, without_empty
 
+TAGS = "_spark_mlfs_tags"  # the column of labels that are made of texts
+
 
 @spelled_by(in_arrays)
 def collect(  # noqa: PLR0913
@@ -58,6 +61,9 @@ def collect(  # noqa: PLR0913
     pairs_of: int | None = None,
     method_params: Mapping[str, Any] | None = None,
     sample_weight: Column | str | None = None,
+    row_ids: Column | str | None = None,
+    label_delimiter: str | None = None,
+    label_key: str | None = None,
     missing: str = "error",
     memory_bytes: int | None = None,
     **grading: Any,
@@ -69,9 +75,10 @@ def collect(  # noqa: PLR0913
     Parameters
     ----------
     data, labels : a table and its labels as `spark_mlfs.rank` takes them, and likewise
-        `sample_weight`, `graded_labels`, `grade_range`, `label_cuts`, `missing`; or a Spark frame,
-        the names of its columns of labels and of weights, its features being in ``features`` and
-        its row ids, where there is such a column, in ``id``
+        `sample_weight`, `row_ids`, `label_delimiter`, `label_key`, `graded_labels`, `grade_range`,
+        `label_cuts`, `missing`; or a Spark frame, and the names of its columns of labels, of
+        weights and of row ids, its features being in ``features``; None: the row ids are in
+        ``id``, where there is such a column
     methods : names of methods and rules, or ``"all-additive"``
     like : states that were collected first: codes and grids are theirs, so that these can be merged
         with them
@@ -103,13 +110,19 @@ def collect(  # noqa: PLR0913
     if type(data).__module__.startswith("pyspark."):
         from ..blocks.pack import pack
         from ..frames.schema import FEATURES, ID, LABELS
+        from ..read.columns import labels_of
         from ..read.texts import corpus_of
 
         corpus = corpus_of(frame)
         if corpus is not None:
             frame, reading[TERMS] = corpus.summable()
-        row_id = ID if ID in frame.columns else None
         label_column: Any = labels or LABELS
+        if label_delimiter is not None or label_key is not None:
+            options = {"label_delimiter": label_delimiter, "label_key": label_key}
+            frame, label_column = labels_of(frame, {"labels": label_column, **options}, TAGS)
+        row_id: Any = row_ids
+        if row_ids is None and ID in frame.columns:
+            row_id = ID
         weight: Any = sample_weight
         rows: Dataset = pack(
             frame,
@@ -126,7 +139,15 @@ def collect(  # noqa: PLR0913
         Y = as_frame(labels)
         chunks = None if like is None or missing == "drop" else chunks_of(data)
         if chunks is not None:
-            packed = packed_chunks(chunks, Y, sample_weight, grades, missing)
+            labelled = labels_of_rows(Y, grades, label_delimiter, key=label_key)
+            packed = packed_chunks(
+                chunks,
+                labelled,
+                sample_weight,
+                row_ids,
+                grades,
+                missing,
+            )
             by_chunk = (
                 _collected(rows, needs, like, name, reading, budgets, pairs_of) for rows in packed
             )
@@ -136,9 +157,11 @@ def collect(  # noqa: PLR0913
             Y,
             sample_weight,
             grades,
-            None,
+            label_delimiter,
             missing,
             partial_rows=True,
+            ids=row_ids,
+            label_key=label_key,
             scratch=Scratch(budgets.worker),
         )
     with rows:

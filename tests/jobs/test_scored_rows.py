@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +26,7 @@ from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier,
 from spark_mlfs.adapters.tags import best_labels
 from spark_mlfs.frames.parquet import open_parquet
 from spark_mlfs.mlflow.tagger import Steps
-from spark_mlfs.read import ascii_words
-from spark_mlfs.read.ascii_words import WordCounts, words_of
+from spark_mlfs.read.ascii_words import WordCounts
 from spark_mlfs.scoring.base import word_counts
 from spark_mlfs.scoring.local import load_here
 from spark_mlfs.scoring.stages import Scorer, WordCounter, fit_pipeline, load_scorer
@@ -42,10 +42,10 @@ def split(text):
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.text(LETTERS, max_size=12), max_size=6), st.integers(0, 3))
 def test_words_are_those_that_java_splits_off(texts, skipped):
-    words, starts = words_of(pa.array(texts, pa.string())[skipped:])
-    expected = [split(text) for text in texts[skipped:]]
-    assert words.to_pylist() == [word for some in expected for word in some]
-    assert np.diff(starts).tolist() == [len(some) for some in expected]
+    expected = [Counter(split(text)) for text in texts[skipped:]]
+    words = sorted({word for of_text in expected for word in of_text})
+    counts = WordCounts(tuple(words))(pa.array(texts, pa.string())[skipped:]).toarray()
+    assert counts.tolist() == [[of_text[word] for word in words] for of_text in expected]
 
 
 def test_two_letters_beyond_ascii_have_one_of_ascii_s_in_lower_case():
@@ -72,12 +72,12 @@ def test_counts_are_scikit_learn_s(monkeypatch):
     less = WordCounts(tuple(vocabulary), stop=frozenset(vocabulary[:5]))(pa.array(texts))
     assert less[:, :5].nnz == 0 and (less[:, 5:] != expected[:, 5:]).nnz == 0
     with monkeypatch.context() as patch:
-        split_at_once = []
+        split_at_once, count = [], WordCounts.counts
         patch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 5000)
         patch.setattr(
-            ascii_words,
-            "words_of",
-            lambda some: split_at_once.append(some.nbytes) or words_of(some),
+            WordCounts,
+            "counts",
+            lambda self, texts: split_at_once.append(texts.nbytes) or count(self, texts),
         )
         pieces = WordCounts(tuple(vocabulary))(pa.array(texts)[7:])
     assert len(split_at_once) > 20 and max(split_at_once) < 4 * 5000

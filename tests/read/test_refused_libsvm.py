@@ -43,6 +43,7 @@ CASES = [
         r"d.svm:3: label 99999999999 is absurdly large \(at most 999999\)",
     ),
     svm("index twice", "1 1:2 1:3", r"d.svm:3: feature index 1 is given twice"),
+    svm("query", "1 qid:3 1:2", r"d.svm:3: 'qid:3' is of data to learn rankings from.*sed -E"),
     svm("no colon", "1 1:2 7", r"d.svm:3: '7' is not index:value"),
     svm("value", "1 1:x", r"d.svm:3: '1:x': the value is not a finite number"),
     svm(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
@@ -692,3 +693,40 @@ def test_tables_add_up_range_by_range(large, monkeypatch):
     )
     assert own.has_canonical_format
     assert own.data.all()
+
+
+def test_tags_in_texts_and_ids_are_read_as_by_rank():
+    X, Y, _ = data("dense")
+    tags = [[f"t{label}" for label in np.flatnonzero(row)] for row in Y]
+    ids = [f"row {n}" for n in range(N)]
+    lists = states.collect(X, tags, ["chi2", "forward"], row_ids=ids, name="a")
+    objects = [str([{"name": tag} for tag in row]) for row in tags]
+    forms = [
+        (X, ["; ".join(row) for row in tags], {"label_delimiter": ";"}),
+        (X, objects, {"label_key": "name"}),
+        (pd.DataFrame(X), pd.Series(map(";".join, tags)), {"label_delimiter": ";"}),
+    ]
+    for table, texts, reading in forms:
+        other = states.collect(table, texts, ["chi2", "forward"], row_ids=ids, name="a", **reading)
+        assert other.basis.labels == lists.basis.labels
+        expected = spark_mlfs.rank(table, texts, "forward", k=5, row_ids=ids, **reading)
+        found = states.rank(other, "forward", k=5)
+        assert found["index"].tolist() == expected["index"].tolist()
+    no_ids = states.collect(X, tags, ["chi2", "forward"], name="a")
+    with pytest.raises(ParameterError, match="row ids"):
+        states.collect(X, tags, ["chi2", "forward"], no_ids, name="b", row_ids=ids)
+
+
+def test_streams_have_tags_in_texts_and_ids(monkeypatch):
+    monkeypatch.setattr("spark_mlfs.blocks.streams.RUN_BYTES", 8 * D * 50)
+    X, Y, _ = data("dense")
+    tags = [";".join(f"t{label}" for label in np.flatnonzero(row)) for row in Y]
+    rows = pa.table({f"x{j}": X[:, j] for j in range(D)})
+    settings = {"row_ids": np.arange(N), "label_delimiter": ";"}
+    first = states.collect(X, tags, ["mim", "forward"], name="a", **settings)
+    halves = [
+        states.collect(table, tags, ["mim", "forward"], first, name="b", **settings)
+        for table in (pd.DataFrame(X, columns=rows.column_names), rows)
+    ]
+    scores = [states.rank(half, "forward", k=5)["score"].tolist() for half in halves]
+    assert scores[0] == scores[1]

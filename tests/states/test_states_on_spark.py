@@ -63,3 +63,19 @@ def test_sums_of_a_spark_frame_are_those_of_arrays(spark, kind, tmp_path):
     picked = MultiLabelSelector(method="jmi", numTopFeatures=4).fitStates(states.merge(first, two))
     assert picked.selectedFeatureNames == states.rank([one, rest], "jmi", 4)["name"].tolist()
     assert model.transform(frame).select("id", model.getOutputCol()).count() == len(Y)
+
+
+@pytest.mark.slow
+def test_texts_of_tags_and_ids_of_a_spark_frame_are_those_of_arrays(spark):
+    X, Y, _ = data("dense")
+    tags = [";".join(f"t{label}" for label in row.nonzero()[0]) for row in Y]
+    frame = framed(spark, X, Y, range(len(Y)))
+    texts = spark.createDataFrame(list(enumerate(tags)), "id long, tags string")
+    frame = frame.join(texts, "id").withColumnRenamed("id", "number")
+    frame = with_names(frame, "features", [f"x{j}" for j in range(X.shape[1])])
+    methods = ["mim", "forward"]
+    there = states.collect(frame, "tags", methods, name="a", row_ids="number", label_delimiter=";")
+    here = states.collect(X, tags, methods, name="a", row_ids=range(len(Y)), label_delimiter=";")
+    assert there.basis.id == here.basis.id and there.basis.labels == here.basis.labels
+    scores = [states.rank(side, "forward", k=5)["score"].tolist() for side in (here, there)]
+    assert scores[0] == scores[1]
