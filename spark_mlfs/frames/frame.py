@@ -240,10 +240,10 @@ class LocalFrame:
     def spread(self, rows: int, places: int) -> LocalFrame:
         """Return about so many rows: the first ones of parts that lie apart."""
         last = len(self.parts) - 1
-        count = max(1, min(places, len(self.parts)))
+        count = min(places, len(self.parts))
         chosen = [self.parts[last * place // max(1, count - 1)] for place in range(count)]
         parts = [partial(_first_rows, part, -(-rows // count)) for part in chosen]
-        return replace(self, parts=parts if self.parts else [], num_rows=None)
+        return replace(self, parts=parts, num_rows=None)
 
     def count(self) -> int:
         known = [getattr(part, "rows", None) for part in self.parts]

@@ -276,18 +276,6 @@ def edges_of(data: ndarray) -> ndarray:
     return np.concatenate([[0], edges])
 
 
-def filled_lines(data: ndarray) -> tuple[ndarray, ndarray]:
-    """Return the lines that are not white space, and where each begins."""
-    edges = edges_of(data)
-    keep = np.ones(len(edges) - 1, bool)
-    for k in np.flatnonzero(data[edges[:-1]] <= 32) if len(data) else []:
-        keep[k] = bool((data[edges[k] : edges[k + 1]] > 32).any())
-    if keep.all():
-        return data, edges
-    lengths = np.diff(edges)
-    return data[np.repeat(keep, lengths)], np.concatenate([[0], np.cumsum(lengths[keep])])
-
-
 def _batches(split: FileSplit, single: bool) -> Batches:
     for lines in split.lines():
         columns = [lines, pa.array(np.full(len(lines), split.start))]

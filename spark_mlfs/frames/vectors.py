@@ -26,6 +26,12 @@ def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataF
     return rows
 
 
+def canonical_batch(ids: ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
+    """Return rows of the canonical frame."""
+    cells = [pa.array(ids), features.to_arrow(), labels.to_arrow()]
+    return pa.RecordBatch.from_arrays(cells, [*CANONICAL])
+
+
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
 _INT32_MAX = 2**31 - 1
 

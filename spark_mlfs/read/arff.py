@@ -74,7 +74,7 @@ from .arff_header import (
 from .cells import Irregular, finite, joined, known_cells, number, pairs
 from .hierarchy import Hierarchy
 from .label_cells import truth_of
-from .layout import Facts
+from .layout import Facts, is_from_training
 from .lines import Lines, open_text, parse
 from .missing import MISSING_FEATURES, impute, missing_slots, settle
 
@@ -159,7 +159,7 @@ class Arff(Reader):
             binarize=p["binarize_labels"],
         )
         plan = plan_of(categories=categories, missing=missing)
-        if plan.made_of.values and not _from_training(categories):
+        if plan.made_of.values and not is_from_training(categories):
             if missing in ("mean", "zero"):  # a missing value is one of its own, where there is any
                 as_numbers = plan_of(categories="index", missing="keep")
                 slots = missing_slots(parse(files, partial(_parse, plan=as_numbers)))
@@ -195,10 +195,6 @@ def _categories_option(p: Mapping[str, Any]) -> Any:
             f"{option('nominal')} and {option('categories')} say the same thing; give one of them"
         )
     return nominal
-
-
-def _from_training(categories: Any) -> bool:
-    return isinstance(categories, Mapping) and "columns" in categories
 
 
 # ---- plan ----
@@ -382,7 +378,7 @@ def _categories(
 
     A missing value of those that are `lacking` some is a value of its own."""
     columns = [a.name for a in features]
-    if _from_training(categories):
+    if is_from_training(categories):
         known = Categories.of_facts(categories, columns)
         for slot in known.values:
             a = features[slot]

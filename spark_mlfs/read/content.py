@@ -346,10 +346,7 @@ class FileLocation:
     def relative(self, path: str) -> str:
         """Return a path as rows have it."""
         path = re.sub(r"^(\./)+", "", as_text(plain(path)).replace(os.sep, "/"))
-        root = plain(self.root).rstrip("/") + "/"
-        if path.startswith(root):
-            path = path[len(root) :]
-            return posixpath.normpath(path)
+        path = path.removeprefix(plain(self.root).rstrip("/") + "/")
         return posixpath.normpath(path) if path else path
 
 

@@ -119,7 +119,7 @@ class _Scan:
         self.ended = False
 
     def lines(self, block: bytes) -> bytes:
-        """Return a block with a line's end for each comma between elements, and none else."""
+        """Return a block, not empty, with a line's end for each comma between elements alone."""
         data = np.frombuffer(block, np.uint8)
         quotes = self._quotes(data)
         inside = (np.cumsum(quotes) + self.quoted) % 2 == 1
@@ -137,10 +137,9 @@ class _Scan:
         out[outside & np.isin(data, [*b"\r\n"])] = ord(" ")
         out[outside & (data == ord(",")) & (depth == 1)] = ord("\n")
         out[(opening & (below == 0)) | (closing & (depth == 0))] = ord(" ")
-        if len(data):
-            self.depth = int(depth[-1])
-            self.quoted = bool(inside[-1])
-            self.ended |= len(first) > 0
+        self.depth = int(depth[-1])
+        self.quoted = bool(inside[-1])
+        self.ended |= len(first) > 0
         return out.tobytes()
 
     def _quotes(self, data: ndarray) -> ndarray:
@@ -148,12 +147,11 @@ class _Scan:
         quotes = data == QUOTE
         plain = data != BACKSLASH
         places = np.arange(len(data))
-        before = np.maximum.accumulate(np.where(plain, places, -1)) if len(data) else places
+        before = np.maximum.accumulate(np.where(plain, places, -1))
         # of the characters in front of each one those that are backslashes in a row
-        last = np.concatenate([[-1], before[:-1]]) if len(data) else places
+        last = np.concatenate([[-1], before[:-1]])
         count = places - 1 - last
         count[last < 0] += self.backslashes
-        if len(data):
-            tail = len(data) - 1 - int(before[-1])
-            self.backslashes = tail + (self.backslashes if before[-1] < 0 else 0)
+        tail = len(data) - 1 - int(before[-1])
+        self.backslashes = tail + (self.backslashes if before[-1] < 0 else 0)
         return quotes & (count % 2 == 0)

@@ -242,7 +242,7 @@ def _features(
         return ColumnOfCells(columns, "array", large_integers=large_integers)
     for name in columns:
         kind = kinds[name]
-        if isinstance(categories, Mapping) and "columns" in categories:
+        if is_from_training(categories):
             fits = name in categories["values"] or name in categories["dates"]
         else:
             prose = len(columns) == 1 and categories in ("auto", {"codes": True})
@@ -463,6 +463,11 @@ class Facts:
         return "what a model's reader_options hold"
 
 
+def is_from_training(categories: Any) -> bool:
+    """Return whether the option has what columns stood for in training."""
+    return isinstance(categories, Mapping) and "columns" in categories
+
+
 def with_categories(
     source: DataFrame,
     x: ColumnOfCells,
@@ -474,14 +479,13 @@ def with_categories(
     `categories` is the option (see the module). Raises `DataError` for a column that cannot be a
     category."""
     kinds = kinds_of(source)
-    from_training = isinstance(categories, Mapping) and "columns" in categories
     if not x.several:
         return x
-    if not from_training and all(kinds[name].number for name in x.columns):
-        return x
-    if from_training:
+    if is_from_training(categories):
         result = known_categories(categories, x.columns, kinds)
         return replace(x, categories=result, names=result.names, kinds=kinds)
+    if all(kinds[name].number for name in x.columns):
+        return x
     codes = categories not in ("auto", "onehot")
     result = Categories(missing, codes, columns=x.columns)
     texts = {slot: name for slot, name in enumerate(x.columns) if kinds[name].text}

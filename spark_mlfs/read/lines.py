@@ -31,7 +31,7 @@ from ..frames.errors import absent, notice, reading
 from ..frames.frame import Batches, LocalFrame, LocalSession
 from ..frames.names import first_repeated
 from ..frames.paths import files_of, lines_of
-from ..frames.vectors import Vectors, canonical, raw_bytes
+from ..frames.vectors import Vectors, canonical, canonical_batch, raw_bytes
 from ..lazy import DataFrame, F, SparkSession
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
@@ -558,13 +558,7 @@ def _parse_splits(
             row += len(text)
             complete, features, labels = parser(Lines(text, numbers, name))
             if len(complete):
-                yield pa.RecordBatch.from_pydict(
-                    {
-                        "id": ids[complete],
-                        "features": features.to_arrow(),
-                        "labels": labels.to_arrow(),
-                    }
-                )
+                yield canonical_batch(ids[complete], features, labels)
 
 
 def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, bytes]]:

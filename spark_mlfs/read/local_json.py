@@ -23,21 +23,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.frame import Batches, LocalFrame, NeedsSpark, Part
 from ..frames.names import OBJECTS
 from ..frames.parquet import kind_of_arrow, objects_of
-from ..frames.paths import (
-    FileSplit,
-    files_of,
-    filled_lines,
-    lines_about,
-    sizes_of,
-    splits_of,
-)
+from ..frames.paths import FileSplit, files_of, lines_about, sizes_of, splits_of
 from .json_arrays import ArrayFile, is_array
 from .refusals import refuse_json, refuse_some_arrays
 
@@ -117,33 +109,27 @@ def _look(source: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | Non
     record."""
     schemas, first, bad = [pa.schema([])], "", None
     for block in blocks:
-        data, edges = filled_lines(np.frombuffer(block, np.uint8))
-        if len(edges) == 1:
+        lines = [line for line in block.splitlines() if line.strip()]
+        if not lines:
             continue
-        first = first or data[edges[0] : edges[1]].tobytes().decode(errors="replace").strip(" \r\n")
-        last = edges[1:] - 1
-        for ends in (10, 13):
-            last = last - (data[last] == ends)
-        shaped = (data[edges[:-1]] == ord("{")).all() and (
-            data[last] == ord("}")
-        ).all()  # pyarrow does not survive others
-        table, message = _records(block, len(edges) - 1) if shaped else (None, "")
+        first = first or lines[0].decode(errors="replace").strip(" ")
+        names: dict[str, pa.DataType]
+        # pyarrow does not survive others
+        shaped = all(line[:1] == b"{" and line[-1:] == b"}" for line in lines)
+        table, message = _records(block, len(lines)) if shaped else (None, "")
         if table is None:
-            names: dict[str, pa.DataType] = {}
-            for raw in data.tobytes().splitlines():
+            names = {}
+            for raw in lines:
                 line = raw.decode(errors="replace")
                 record = _record(source, line, strict=bad is None)
                 bad = line if record is None and bad is None else bad
                 names.update(dict.fromkeys(record or (), pa.null()))
             schemas.append(pa.schema([*names.items()]))
             if bad is None and not message:
-                table, message = _records(block, len(edges) - 1)
+                table, message = _records(block, len(lines))
         if table is not None:
-            schemas.append(
-                pa.schema(
-                    [(name, _type_of(source, name, table[name])) for name in table.column_names]
-                )
-            )
+            names = {name: _type_of(source, name, table[name]) for name in table.column_names}
+            schemas.append(pa.schema([*names.items()]))
         elif bad is None:
             raise NeedsSpark(f"{source}: {message}")
     return pa.schema([*_merged(source, schemas).items()]), first, bad

@@ -27,7 +27,7 @@ from ..frames.errors import reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.paths import PACKED_TIMES
 from ..frames.schema import FEATURES, LABELS, with_names
-from ..frames.vectors import Vectors, canonical
+from ..frames.vectors import Vectors, canonical, canonical_batch
 from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Optional, Parameter, Text
 from .libsvm import NAMES, names_or_numbers
@@ -321,8 +321,7 @@ def _of_file(
         complete, features = settle(features, missing, place)
         labels = _labels(y[rows], plan, start).take(complete)
         ids = np.arange(plan.first_row + rows.start, plan.first_row + rows.stop)[complete]
-        columns = {"id": ids, "features": features.to_arrow(), "labels": labels.to_arrow()}
-        yield pa.RecordBatch.from_pydict(columns)
+        yield canonical_batch(ids, features, labels)
 
 
 def _check(x: Any, y: Any, plan: Plan) -> None:

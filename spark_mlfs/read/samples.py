@@ -25,7 +25,7 @@ from ..formats import Reader
 from ..frames import vectors
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.schema import FEATURES, LABELS, with_names
-from ..frames.vectors import Vectors, canonical
+from ..frames.vectors import Vectors, canonical, canonical_batch
 from ..kernels.hashing import GOLDEN, in_unit, mixed
 from ..lazy import DataFrame, SparkSession
 from ..params import REQUIRED, Integer, Number, Optional, Parameter
@@ -213,23 +213,14 @@ def _number_rows(
         labels = np.zeros((n, 10))
         row, cell = np.nonzero(shown)
         labels[row, digit[row, cell]] = 1
-        yield _batch(ids, vectors.dense(features), vectors.sparse_from_matrix(labels))
+        cells = vectors.dense(features), vectors.sparse_from_matrix(labels)
+        yield canonical_batch(ids, *cells)
 
 
 def _pieces(batches: Batches, size: int) -> Iterator[ndarray]:
     for batch in batches:
         ids = np.asarray(batch.column(0))
         yield from (ids[start : start + size] for start in range(0, len(ids), size))
-
-
-def _batch(ids: ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict(
-        {
-            "id": ids,
-            "features": features.to_arrow(),
-            "labels": labels.to_arrow(),
-        }
-    )
 
 
 # ---- planted features ----
@@ -560,8 +551,7 @@ def _planted_rows(batches: Batches, plan: _Planted) -> Batches:
     size = int(np.clip((1 << 18) // stored, 16, 8192))
     rows_of = plan.dense_rows if plan.density is None else plan.sparse_rows
     for ids in _pieces(batches, size):
-        features, labels = rows_of(ids)
-        yield _batch(ids, features, labels)
+        yield canonical_batch(ids, *rows_of(ids))
 
 
 # ---- tables of documents and of embeddings ----
