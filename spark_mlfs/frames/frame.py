@@ -91,6 +91,7 @@ class Kind:
         return self.name in ("date", "timestamp", "timestamp_ntz")
 
 
+Kinds = Mapping[str, Kind]  # of columns, by name
 _INTEGERS = {"tinyint", "smallint", "int", "bigint"}
 CANONICAL = {
     "id": Kind("bigint"),

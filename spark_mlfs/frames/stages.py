@@ -11,14 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..lazy import DataFrame, T
-from .frame import Batches, Kind, LocalFrame, Part, kinds_of
+from .frame import Batches, Kind, Kinds, LocalFrame, Part, kinds_of
 from .names import STAGED, picked, with_metadata
 from .schema import is_cached
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Kinds = Mapping[str, Kind]
 
 
 class Stage:

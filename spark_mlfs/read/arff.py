@@ -60,7 +60,7 @@ from ..frames.schema import LABELS, with_names
 from ..frames.vectors import Vectors
 from ..kernels.categories import MAX_BINS, Categories
 from ..lazy import DataFrame, SparkSession
-from ..params import Choice, Flag, Integer, Optional, Parameter
+from ..params import Choice, Flag, Integer, Optional, Parameter, Values
 from .arff_header import (
     HIERARCHICAL,
     UNUSABLE,
@@ -75,7 +75,7 @@ from .cells import Irregular, finite, joined, known_cells, number, pairs
 from .hierarchy import Hierarchy
 from .label_cells import truth_of
 from .layout import Facts, is_from_training
-from .lines import Lines, open_text, parse
+from .lines import Lines, Parsed, open_text, parse
 from .missing import MISSING_FEATURES, impute, missing_slots, settle
 
 
@@ -133,7 +133,7 @@ class Arff(Reader):
         ),
     )
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         files = open_text(spark, path, comment="%", header=True)
         header = parse_header(files.header, files.names[0])
         names = [a.name for a in header.attributes]
@@ -184,7 +184,7 @@ class Arff(Reader):
         return with_names(frame, LABELS, plan.label_names)
 
 
-def _categories_option(p: Mapping[str, Any]) -> Any:
+def _categories_option(p: Values) -> Any:
     """Return `categories`, or `nominal` in its place; `ParameterError` where both are given."""
     categories = p["categories"]
     nominal = p["nominal"]
@@ -427,7 +427,7 @@ def _label_values(a: Attribute, header: Header, binarize: bool) -> ndarray:
 # ---- rows ----
 
 
-def _parse(lines: Lines, plan: Plan) -> tuple[ndarray, Vectors, Vectors]:
+def _parse(lines: Lines, plan: Plan) -> Parsed:
     """Return which rows are kept, and their features and labels."""
     n = len(lines.text)
     braced = np.asarray(pc.starts_with(lines.text, "{"))

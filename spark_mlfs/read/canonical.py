@@ -5,7 +5,7 @@ files: the values, ids and messages are the same."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ..errors import LARGE_WHOLE, DataError
 from ..frames import vectors
-from ..frames.frame import Batches, Kind
+from ..frames.frame import Batches, Kind, Kinds
 from ..frames.schema import FEATURES, GROUP, ID, LABELS, WEIGHT
 from ..frames.stages import Stage
 from ..kernels.categories import Categories
@@ -33,7 +33,7 @@ class CanonicalRows(Stage):
     only nulls are refused, and features are as packing takes them, which checks values itself."""
 
     layout: Layout
-    kinds: Mapping[str, Kind]
+    kinds: Kinds
     checked: bool
 
     @property

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..errors import LARGE_WHOLE, DataError, for_driver
-from ..frames.frame import Kind, LocalFrame, kinds_of
+from ..frames.frame import Kind, Kinds, LocalFrame, kinds_of
 from ..frames.names import columns_of, quoted
 from ..frames.schema import ID, LABELS, PACKED_FROM, with_names
 from ..frames.stages import MadeColumn, mapped, with_columns
 from ..lazy import Column, DataFrame, F
+from ..params import Values
 from .canonical import CanonicalRows, cells_of, kind_of_cells
 from .csv_files import narrowed
 from .fields import by_key, with_fields
@@ -21,7 +21,7 @@ from .missing import impute
 from .row_hashes import is_hashed
 
 
-def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
+def assemble(source: DataFrame, p: Values) -> DataFrame:
     """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the
     options of `Table` name."""
     source, layout = layout_of(source, p)
@@ -49,7 +49,7 @@ def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
 def _canonical(
     source: DataFrame,
     layout: Layout,
-    kinds: Mapping[str, Kind],
+    kinds: Kinds,
     checked: bool,
 ) -> Any:
     rows = CanonicalRows(layout, kinds, checked)
@@ -79,7 +79,7 @@ def exact(column: Column, integers: Column, name: str) -> Column:
     return F.when(is_wrong, F.raise_error(F.lit(fault))).otherwise(column)
 
 
-def labels_of(source: DataFrame, p: Mapping[str, Any], called: str) -> tuple[DataFrame, str]:
+def labels_of(source: DataFrame, p: Values, called: str) -> tuple[DataFrame, str]:
     """Return a table with its labels as the one column `called`: a vector, array or tags.
 
     The options `p` are those of `Table`; the labels are named where they have names."""

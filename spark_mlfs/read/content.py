@@ -32,7 +32,7 @@ from ..frames.schema import FEATURES, REJECTED, with_names
 from ..frames.sessions import FILE_WEIGHT, session_setting
 from ..lazy import DataFrame, F, SparkSession
 from ..media.base import NO_CONTENT, EncodeCells, FirstRows
-from ..params import Choice, Integer, Optional, Parameter, Text
+from ..params import Choice, Integer, Optional, Parameter, Text, Values
 from .columns import assemble
 from .encoded import (
     CONTENT,
@@ -153,7 +153,7 @@ class Files(Reader):
         ON_ERROR,
     )
 
-    def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, path: Any, options: Values) -> dict[str, Any]:
         p = super().check(path, options)
         encoder_of(p)
         labels_from = p["labels_from"]
@@ -171,12 +171,10 @@ class Files(Reader):
             )
         return p
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         return self.read_table(spark, path, p, open_files(spark, path, p, labelled=True))
 
-    def read_table(
-        self, spark: SparkSession, path: Any, p: Mapping[str, Any], table: Any
-    ) -> DataFrame:
+    def read_table(self, spark: SparkSession, path: Any, p: Values, table: Any) -> DataFrame:
         """Return the rows of files that are opened, by the labels in the table."""
         encoder = encoder_of(p)
         rows: Any = encoded(table, encoder, FEATURES)
@@ -242,7 +240,7 @@ def _check_rejected(rejected: Rejected, path: Any, on_error: str) -> None:
 def gallery_of(
     spark: SparkSession,
     path: Any,
-    options: Mapping[str, Any],
+    options: Values,
     rows: Any,
     encoder: EncodeCells,
 ) -> Gallery:
@@ -252,7 +250,7 @@ def gallery_of(
     return Gallery(rows, reopening(spark, path, options), encoder)
 
 
-def reopening(spark: SparkSession, path: Any, options: Mapping[str, Any]) -> Reopen:
+def reopening(spark: SparkSession, path: Any, options: Values) -> Reopen:
     """Return what opens some of the files again, by their paths in the rows of all."""
     p = {q.name: options.get(q.name, q.default) for q in OF_FILES}
     location = locate(path, p["root"])
@@ -265,7 +263,7 @@ def reopening(spark: SparkSession, path: Any, options: Mapping[str, Any]) -> Reo
     return reopened
 
 
-def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
+def encoder_of(p: Values) -> EncodeCells:
     """Return the encoder that the options of `Files` name."""
     try:
         return EncodeCells.of(p["features"], p["feature_options"] or {})
@@ -283,7 +281,7 @@ def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
 def open_files(
     spark: SparkSession,
     path: Any,
-    p: Mapping[str, Any],
+    p: Values,
     labelled: bool = False,
     listed: _Listing | None = None,
     folders: str | None = None,
@@ -418,7 +416,7 @@ def walk(location: FileLocation) -> Listing:
 def _open_here(
     location: FileLocation,
     table: _PathTable | None,
-    p: Mapping[str, Any],
+    p: Values,
     folders: str | None,
 ) -> LocalFrame:
     kinds = {name: Kind(kind) for name, kind in COLUMNS.items()}
@@ -638,7 +636,7 @@ def _open_spark(
     spark: SparkSession,
     location: FileLocation,
     table: _PathTable | None,
-    p: Mapping[str, Any],
+    p: Values,
     folders: str | None,
     listed: _Listing | None,
 ) -> DataFrame:
@@ -724,7 +722,7 @@ def _joined(rows: DataFrame, table: _PathTable, location: FileLocation) -> DataF
 
 
 def corpus_of(
-    spark: Any, path: Any, options: Mapping[str, Any]
+    spark: Any, path: Any, options: Values
 ) -> tuple[list[str], Callable[[Sequence[str]], Any], Any]:
     """Return the names of the files to score, a function that reads some, and the rows of all."""
     known = {q.name: q.default for q in (*OF_FILES, ON_ERROR)}

@@ -23,12 +23,13 @@ import pyarrow.compute as pc
 
 from ..errors import DataError
 from ..frames.errors import notice, reading
-from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark, Part
+from ..frames.frame import Batches, Kind, Kinds, LocalFrame, LocalSession, NeedsSpark, Part
 from ..frames.names import INDEX
 from ..frames.paths import FileSplit, files_of, machine_path, sizes_of, splits_of
 from ..frames.stages import Stage, mapped
 from ..kernels import xxhash
 from ..lazy import DataFrame, F, SparkSession
+from ..params import Values
 from .cells import joined
 from .dialect import Dialect, check_is_text, completed, dialect_of, head_text, mark_of, names_of
 from .lines import plain, runs
@@ -73,7 +74,7 @@ class CsvFiles:
     dialect: Dialect
     names: tuple[str, ...]
     header: tuple[str, ...] | None
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    kinds: Kinds = field(default_factory=dict)
     raw: frozenset[str] = frozenset()
     complete: frozenset[str] = frozenset()
     rough: frozenset[str] = frozenset()  # files whose blocks are no records as they stand
@@ -301,7 +302,7 @@ def _tell_missing(table: CsvFiles, columns: Sequence[str]) -> None:
     )
 
 
-def open_csv(spark: SparkSession, paths: Sequence[str], options: Mapping[str, Any]) -> DataFrame:
+def open_csv(spark: SparkSession, paths: Sequence[str], options: Values) -> DataFrame:
     """Return the rows of files of CSV with the types that all of them show."""
     of_paths = {key: str(options[key]) for key in options if key.lower() in _OF_PATHS}
     dialect = dialect_of({key: options[key] for key in options if key not in of_paths})

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..errors import DataError, ParameterError, option
 from ..formats import Names
 from ..frames.errors import notice
 from ..frames.paths import BOM
-from ..params import Flag, Optional, Parameter, Text
+from ..params import Flag, Optional, Parameter, Text, Values
 
 MISSING_CELLS = ("", "NA", "N/A", "nan", "NaN", "null", "NULL", "None", "#N/A")
 SEPARATORS = (",", ";", "\t", "|")
@@ -143,7 +143,7 @@ class Dialect:
         )
 
 
-def dialect_of(options: Mapping[str, Any]) -> Dialect:
+def dialect_of(options: Values) -> Dialect:
     """Return what the options of CSV ask for, in Spark's names or in ours.
 
     Raises `ParameterError` for one that is not known."""

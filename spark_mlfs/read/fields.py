@@ -5,7 +5,7 @@ Of a list of objects it is the list of what they have."""
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,11 +18,12 @@ from ..frames.parquet import kind_of_arrow, plain_type
 from ..frames.stages import MadeColumn, with_columns
 from ..frames.vectors import lengths_of, lists_of
 from ..lazy import Column, DataFrame
+from ..params import Values
 
 ROLES = ("features", "labels", "id", "weight", "group", "text", "needed")
 
 
-def with_fields(source: DataFrame, options: Mapping[str, Any]) -> DataFrame:
+def with_fields(source: DataFrame, options: Values) -> DataFrame:
     """Return a table with the fields of objects that the options of a reader name as columns."""
     names: list[str] = []
     for role in ROLES:
@@ -68,7 +69,7 @@ def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame
     return with_attributes(source, out, STAGED)  # rows have more columns now
 
 
-def by_key(source: DataFrame, options: Mapping[str, Any]) -> dict[str, Any]:
+def by_key(source: DataFrame, options: Values) -> dict[str, Any]:
     """Return the options with the field that `label_key` names in the place of the labels.
 
     As they are where the labels are no list of objects."""

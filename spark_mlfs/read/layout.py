@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, as_text, option
 from ..frames.errors import notice, reading
-from ..frames.frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, kinds_of
+from ..frames.frame import UNKNOWN, Batches, Kind, Kinds, LocalFrame, NeedsSpark, kinds_of
 from ..frames.names import columns_of
 from ..frames.schema import attribute_names
 from ..frames.stages import LastStage, mapped
@@ -33,7 +33,7 @@ from ..frames.tag_texts import parse_tag_text
 from ..kernels.categories import MAX_BINS, Categories
 from ..kernels.missing import REFUSED
 from ..lazy import DataFrame
-from ..params import Flag, Parameter
+from ..params import Flag, Parameter, Values
 from .csv_files import narrowed
 from .fields import by_key, with_fields
 from .label_cells import Tags, Truth, truth_of
@@ -63,7 +63,7 @@ class ColumnOfCells:
     truth: Mapping[str, Truth] = field(default_factory=dict)  # of columns of words for 0 and 1
     large_integers: Sequence[str] = ()  # columns of bigint, which double may not hold
     categories: Categories | None = None  # what columns of texts and dates stand for
-    kinds: Mapping[str, Kind] = field(default_factory=dict)  # of all columns, with categories
+    kinds: Kinds = field(default_factory=dict)  # of all columns, with categories
 
     @property
     def name(self) -> str:
@@ -160,7 +160,7 @@ class Layout:
         return f"{feature}: the value is missing; pass {MISSING_TAKES}, or correct the data"
 
 
-def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layout]:
+def layout_of(source: DataFrame, p: Values) -> tuple[DataFrame, Layout]:
     """Return a table with the columns that the options of `Table` use, and their layout.
 
     Raises `ParameterError` or `DataError` for columns that are not there."""
@@ -206,7 +206,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> tuple[DataFrame, Layou
     )
 
 
-def label_texts(source: DataFrame, columns: Sequence[str], p: Mapping[str, Any]) -> list[str]:
+def label_texts(source: DataFrame, columns: Sequence[str], p: Values) -> list[str]:
     """Return the columns of labels that are read as the texts that they are in the file."""
     if p.get("positive") is not None or p.get("unknown") is not None:
         return [*columns]
@@ -216,7 +216,7 @@ def label_texts(source: DataFrame, columns: Sequence[str], p: Mapping[str, Any])
     return [*columns] if is_text or p.get("label_delimiter") is not None else []
 
 
-def _single(source: DataFrame, p: Mapping[str, Any], role: str) -> str | None:
+def _single(source: DataFrame, p: Values, role: str) -> str | None:
     """Return the one column that an option names, None where it names none."""
     if p[role] is None:
         return None
@@ -230,7 +230,7 @@ def _single(source: DataFrame, p: Mapping[str, Any], role: str) -> str | None:
 def _features(
     source: DataFrame,
     columns: list[str],
-    kinds: Mapping[str, Kind],
+    kinds: Kinds,
     categories: Any,
 ) -> ColumnOfCells:
     """Return how columns become features; `with_categories` then sees to texts and dates."""
@@ -288,8 +288,8 @@ def _unusable(
 def cells_of_labels(
     source: DataFrame,
     columns: list[str],
-    kinds: Mapping[str, Kind],
-    p: Mapping[str, Any],
+    kinds: Kinds,
+    p: Values,
 ) -> ColumnOfCells:
     """Return how columns become labels; `ParameterError` or `DataError` where they cannot."""
     first = kinds[columns[0]]
@@ -338,7 +338,7 @@ def cells_of_labels(
 _OF_SHELLS = {"\\t": "\t", "\\n": "\n"}  # which write no tab and no line end
 
 
-def _tags(column: str, p: Mapping[str, Any]) -> Tags:
+def _tags(column: str, p: Values) -> Tags:
     delimiter: str | None = p.get("label_delimiter")
     return Tags(
         column,
@@ -351,8 +351,8 @@ def _tags(column: str, p: Mapping[str, Any]) -> Tags:
 def _truth(
     source: DataFrame,
     columns: Sequence[str],
-    kinds: Mapping[str, Kind],
-    p: Mapping[str, Any],
+    kinds: Kinds,
+    p: Values,
 ) -> dict[str, Truth]:
     """Return what the words in columns of labels stand for, of columns where they stand for it."""
     positive = p.get("positive")
@@ -373,7 +373,7 @@ def _labels_of_one_column(
     source: DataFrame,
     columns: list[str],
     kind: Kind,
-    p: Mapping[str, Any],
+    p: Values,
 ) -> ColumnOfCells | None:
     """Return how a column that holds all labels of a row is read, None where it is of numbers."""
     name = columns[0]
@@ -605,9 +605,7 @@ def _decimal_remedy(text: str) -> str:
     return f"give {option('decimal', ',')}"
 
 
-def known_categories(
-    facts: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, Kind]
-) -> Categories:
+def known_categories(facts: Mapping[str, Any], names: Sequence[str], kinds: Kinds) -> Categories:
     """Return what columns of later rows stand for, by the `facts` of the training.
 
     Raises `DataError` for columns of another kind."""

@@ -7,7 +7,7 @@ one label. At most 2²⁴ features and 1,000,000 labels: every one of them has a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,11 +24,10 @@ from ..frames.errors import reading
 from ..frames.frame import LocalFrame
 from ..frames.names import NumberedNames, first_repeated
 from ..frames.schema import FEATURES, LABELS, with_names
-from ..frames.vectors import Vectors
 from ..lazy import DataFrame, F, SparkSession
-from ..params import Integer, Optional, Parameter
+from ..params import Integer, Optional, Parameter, Values
 from .cells import Irregular, as_integers, finite, number, pairs
-from .lines import Lines, open_text, parse, small_text
+from .lines import Lines, Parsed, open_text, parse, small_text
 
 MAX_FEATURES = 1 << 24
 OF_RANKINGS = ("qid", "sid", "cost")  # words of SVMlight that stand in the place of an index
@@ -96,7 +95,7 @@ class Libsvm(Reader):
         *NAMES,
     )
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         bases = {"label_base": p["label_base"], "feature_base": p["feature_base"]}
         feature_names: Sequence[str] | None
         label_names: Sequence[str] | None
@@ -176,7 +175,7 @@ def names_of(
 def names_or_numbers(
     spark: SparkSession,
     kind: str,
-    p: Mapping[str, Any],
+    p: Values,
     size: int,
     first: int,
 ) -> Sequence[str]:
@@ -189,11 +188,11 @@ def names_or_numbers(
 Triples = tuple[ndarray, ndarray, ndarray, ndarray, ndarray]
 
 
-def _parse(lines: Lines, **numbering: Any) -> tuple[ndarray, Vectors, Vectors]:
+def _parse(lines: Lines, **numbering: Any) -> Parsed:
     return rows_of(lines, Numbering(**numbering))
 
 
-def rows_of(lines: Lines, numbering: Numbering) -> tuple[ndarray, Vectors, Vectors]:
+def rows_of(lines: Lines, numbering: Numbering) -> Parsed:
     """Return the places of the rows, and their features and labels; an empty line is a row."""
     n = len(lines.text)
     filled = np.flatnonzero(np.asarray(pc.binary_length(lines.text)))
@@ -222,7 +221,7 @@ def rows_of(lines: Lines, numbering: Numbering) -> tuple[ndarray, Vectors, Vecto
     return np.arange(n), features, labels
 
 
-def _extent(lines: Lines, numbering: Numbering) -> tuple[ndarray, Vectors, Vectors]:
+def _extent(lines: Lines, numbering: Numbering) -> Parsed:
     """Return one row a batch, of vectors without values.
 
     They are as wide as the largest index and label of the batch."""

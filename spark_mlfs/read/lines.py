@@ -515,9 +515,10 @@ class Lines:
         return self.text[int(position)].as_py()
 
 
-def parse(
-    files: TextFiles, parser: Callable[[Lines], tuple[ndarray, Vectors, Vectors]]
-) -> DataFrame:
+Parsed = tuple[ndarray, Vectors, Vectors]  # the places of the rows kept, features, labels
+
+
+def parse(files: TextFiles, parser: Callable[[Lines], Parsed]) -> DataFrame:
     """Return the canonical frame without names.
 
     On the workers `parser` turns lines into (kept rows, features, labels)."""
@@ -527,7 +528,7 @@ def parse(
 
 def _parse_splits(
     batches: Batches,
-    parser: Callable[[Lines], tuple[ndarray, Vectors, Vectors]],
+    parser: Callable[[Lines], Parsed],
     files: TextFiles,
 ) -> Batches:
     current: tuple[str, int] | None = None

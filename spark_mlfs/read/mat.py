@@ -29,7 +29,7 @@ from ..frames.paths import PACKED_TIMES
 from ..frames.schema import FEATURES, LABELS, with_names
 from ..frames.vectors import Vectors, canonical, canonical_batch
 from ..lazy import DataFrame, SparkSession
-from ..params import Choice, Optional, Parameter, Text
+from ..params import Choice, Optional, Parameter, Text, Values
 from .libsvm import NAMES, names_or_numbers
 from .lines import different_files, paths_of, plain
 from .missing import MISSING_FEATURES, impute, settle
@@ -80,7 +80,7 @@ class Mat(Reader):
         *NAMES,
     )
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         contents, names = _contents(spark, path)
         plans: dict[str, Plan] = {}
         rows = 0
@@ -194,7 +194,7 @@ class Plan:
         cls,
         name: str,
         listed: Sequence[Any],
-        p: Mapping[str, Any],
+        p: Values,
         first_row: int,
     ) -> Plan:
         shapes = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy import ndarray
 
 from ..frames import vectors
-from ..frames.frame import Kind, NeedsSpark
+from ..frames.frame import Kind, Kinds, NeedsSpark
 from ..frames.parquet import VECTOR, kind_of_arrow
 from ..kernels import xxhash
 
@@ -20,7 +20,7 @@ _LONG_DIGITS = 18  # of a decimal, up to which Spark hashes it as a whole number
 def hash_of_rows(
     batch: pa.RecordBatch,
     names: Sequence[str],
-    kinds: Mapping[str, Kind],
+    kinds: Kinds,
     nulls: bool = False,
 ) -> pa.Array:
     """Return the hash of every row's cells of some columns, over which nulls are passed.

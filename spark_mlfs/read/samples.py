@@ -9,7 +9,7 @@ on (seed, i) alone, too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ from ..frames.schema import FEATURES, LABELS, with_names
 from ..frames.vectors import Vectors, canonical, canonical_batch
 from ..kernels.hashing import GOLDEN, in_unit, mixed
 from ..lazy import DataFrame, SparkSession
-from ..params import REQUIRED, Integer, Number, Optional, Parameter
+from ..params import REQUIRED, Integer, Number, Optional, Parameter, Values
 
 
 def mix(counters: ndarray) -> ndarray:
@@ -138,7 +138,7 @@ class Numbers(Reader):
         NUM_PARTITIONS,
     )
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         images, target = _digits()
         images = images[np.argsort(target, kind="stable")]
         counts = np.bincount(target, minlength=10)
@@ -269,7 +269,7 @@ def planted_truth(
     return _truth(Planted().check(None, options))
 
 
-def _truth(p: Mapping[str, Any]) -> PlantedTruth:
+def _truth(p: Values) -> PlantedTruth:
     d = p["num_features"]
     q = p["num_labels"]
     r = p["num_relevant"]
@@ -375,7 +375,7 @@ class Planted(Reader):
         NUM_PARTITIONS,
     )
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         q = p["num_labels"]
         density = p["density"]
         cardinality = p["cardinality"]

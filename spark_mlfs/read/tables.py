@@ -26,7 +26,7 @@ array<bigint> for tags and numbers, which are encoded later."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Any, ClassVar
@@ -52,7 +52,7 @@ from ..frames.parquet import open_parquet
 from ..frames.sessions import as_spark
 from ..frames.unchanged import READ_FILES, ReadFiles
 from ..lazy import DataFrame, F, SparkSession
-from ..params import REQUIRED, Choice, Flag, Optional, Parameter
+from ..params import REQUIRED, Choice, Flag, Optional, Parameter, Values
 from .columns import assemble
 from .csv_files import open_csv
 from .dialect import CSV_OPTIONS
@@ -156,7 +156,7 @@ class Table(Reader):
         ),
     )
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         return assemble(source_of(spark, path, self.name, how_files_are_read(p)), p)
 
 
@@ -248,7 +248,7 @@ def check_tabular(format: str) -> None:
 FILE_OPTIONS = ("reader_options", *(parameter.name for parameter in CSV_OPTIONS))
 
 
-def how_files_are_read(p: Mapping[str, Any]) -> dict[str, Any]:
+def how_files_are_read(p: Values) -> dict[str, Any]:
     """Return the options among those of a reader that say how its files are read."""
     options = dict(p.get("reader_options") or {})
     for parameter in CSV_OPTIONS:
@@ -261,7 +261,7 @@ def source_of(
     spark: SparkSession,
     path: Any,
     format: str,
-    reader_options: Mapping[str, Any] | None,
+    reader_options: Values | None,
 ) -> DataFrame:
     """Return the table at a path, or a frame of Spark's or pandas'.
 
@@ -275,7 +275,7 @@ def open_table(
     spark: SparkSession,
     path: str | Sequence[str],
     format: str,
-    reader_options: Mapping[str, Any] | None = None,
+    reader_options: Values | None = None,
 ) -> DataFrame:
     """Return a table as Spark reads it, or as this process does."""
     check_tabular(format)
@@ -311,7 +311,7 @@ def open_table(
     return frame
 
 
-def _open_here(paths: list[str], format: str, reader_options: Mapping[str, Any]) -> DataFrame:
+def _open_here(paths: list[str], format: str, reader_options: Values) -> DataFrame:
     from . import local_json
 
     readers: dict[str, Any] = {

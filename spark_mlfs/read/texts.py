@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from ..frames.frame import LocalFrame, kinds_of
 from ..frames.names import columns_of, picked, quoted
 from ..frames.schema import FEATURES, with_names
 from ..lazy import DataFrame, F, SparkSession
-from ..params import REQUIRED, Choice, Flag, Optional, Parameter
+from ..params import REQUIRED, Choice, Flag, Optional, Parameter, Values
 from .columns import assemble
 from .csv_files import narrowed
 from .dialect import CSV_OPTIONS
@@ -101,7 +101,7 @@ class TextTable(Reader):
             "feature names."
         )
 
-    def accept(self, options: Mapping[str, Any], typed: bool = False) -> dict[str, Any]:
+    def accept(self, options: Values, typed: bool = False) -> dict[str, Any]:
         """Return options in their types; a weight that is a word of `WEIGHTS` is that of terms."""
         options = dict(options)
         if options.get("weight") in WEIGHTS:
@@ -111,7 +111,7 @@ class TextTable(Reader):
             out["term_weight"] = "binary"
         return out
 
-    def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, path: Any, options: Values) -> dict[str, Any]:
         options = self.accept(options, typed=True)
         p = super().check(path, options)
         p["source"] = text_source(path, options)
@@ -130,7 +130,7 @@ class TextTable(Reader):
         splitting_of(p)
         return p
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         source = source_of(spark, path, p["source"], how_files_are_read(p))
         corpus = Corpus.of(source, p)
         memory = getattr(spark, "memory", None)
@@ -139,7 +139,7 @@ class TextTable(Reader):
         return corpus.frame(corpus.vectors(memory))
 
 
-def text_source(path: Any, options: Mapping[str, Any]) -> str:
+def text_source(path: Any, options: Values) -> str:
     """Return the format of the table that holds a text: that of its files' names, unless set."""
     if "source" in options or not isinstance(path, (str, list, tuple)):
         return str(options.get("source", "table"))
@@ -180,12 +180,12 @@ class Corpus:
 
     source: DataFrame
     column: str
-    p: Mapping[str, Any]
+    p: Values
     known: TermVectors | None = None
     split: SplitTexts = field(default_factory=lambda: SplitTexts(0))
 
     @staticmethod
-    def of(source: DataFrame, p: Mapping[str, Any]) -> Corpus:
+    def of(source: DataFrame, p: Values) -> Corpus:
         source = with_fields(source, {**p, "features": None})
         columns = columns_of(source, p["text"], "text")
         kind = kinds_of(source)[columns[0]]
@@ -275,7 +275,7 @@ class Corpus:
         return self.frame(vectors), vectors
 
 
-def chosen_weighting(p: Mapping[str, Any]) -> Weighting:
+def chosen_weighting(p: Values) -> Weighting:
     """Return how terms are weighed where a run chooses: unless told otherwise by tf-idf."""
     weight = p["term_weight"]
     sublinear = p["sublinear"]
@@ -284,7 +284,7 @@ def chosen_weighting(p: Mapping[str, Any]) -> Weighting:
     return weighting_of({**p, "sublinear": sublinear}, weight or "tfidf")
 
 
-def check_summable(p: Mapping[str, Any]) -> None:
+def check_summable(p: Values) -> None:
     """Raise `ParameterError` for options by which sums of different rows do not add up."""
     if p.get("norm") == "l2":
         raise ParameterError(

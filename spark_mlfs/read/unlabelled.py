@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..formats import Reader
 from ..lazy import DataFrame
+from ..params import Values
 from .content import Files, locate, open_files
 
 
-def files_without_labels(spark: Any, path: Any, options: Mapping[str, Any]) -> DataFrame:
+def files_without_labels(spark: Any, path: Any, options: Values) -> DataFrame:
     """Return the rows of files for which no labels were given: the folders' names, or none."""
     reader = Files()
     p = Reader.check(reader, path, options)

@@ -24,7 +24,7 @@ from ..formats import Reader
 from ..frames.frame import Batches, LocalFrame
 from ..frames.schema import FEATURES, ID, LABELS, with_names
 from ..lazy import DataFrame, SparkSession
-from ..params import Optional, Parameter, Text
+from ..params import Optional, Parameter, Text, Values
 from .libsvm import MAX_FEATURES, NAMES, Numbering, names_or_numbers, rows_of
 from .lines import (
     Lines,
@@ -63,7 +63,7 @@ class Xc(Reader):
         *NAMES,
     )
 
-    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+    def read(self, spark: SparkSession, path: Any, p: Values) -> DataFrame:
         apart = p["label_file"] is not None
         files, rows, sizes = _opened(spark, path, 2 if apart else 3)
         num_features = sizes[0]
