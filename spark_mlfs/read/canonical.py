@@ -130,9 +130,9 @@ class _Rows:
         """Raise `DataError` for the first row that cannot be used."""
         faults = self.layout.faults(nulls_only=not self.stage.checked)
         firsts = [(self._first(fault), fault) for fault in faults]
-        found = [(entry, fault) for entry, fault in firsts if entry is not None]
-        if found:
-            (row, slot, value), fault = min(found, key=lambda first: first[0][0])
+        wrong = [(entry, fault) for entry, fault in firsts if entry is not None]
+        if wrong:
+            (row, slot, value), fault = min(wrong, key=lambda first: first[0][0])
             place = f"{self.positions[row] + 1} of part {self.part}"
             name = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
             subject = f"row {place if name is None or fault == 'no id' else name}: "

@@ -120,13 +120,13 @@ def _contents(spark: SparkSession, path: str | Sequence[str]) -> tuple[DataFrame
     paths = paths_of(path)
     names = different_files(spark, paths, "binaryFile")
     if not isinstance(spark, LocalSession):
-        frame = spark.read.format("binaryFile").load(paths)
-        return frame.select("path", "content"), names
+        files = spark.read.format("binaryFile").load(paths)
+        return files.select("path", "content"), names
     parts = [partial(_content, name) for name in names]
     kinds = {"path": Kind("string"), "content": Kind("binary")}
     size = sum(Path(name).stat().st_size for name in names)
-    here: Any = LocalFrame(parts, kinds, sizes={"content": size})
-    return here, names
+    frame: Any = LocalFrame(parts, kinds, sizes={"content": size})
+    return frame, names
 
 
 def _content(name: str) -> Batches:
