@@ -13,6 +13,8 @@ from pyarrow import csv
 
 from ..frames.vectors import raw_bytes
 
+Types = Mapping[int, pa.DataType]  # of columns, by place
+
 
 class Irregular(Exception):
     """A batch that is not of the plain form the fast path reads.
@@ -29,7 +31,7 @@ def joined(lines: pa.Array, end: str = "\n") -> bytes:
 
 def cells(
     data: bytes | ndarray,
-    types: Mapping[int, pa.DataType],
+    types: Types,
     width: int,
     separator: str,
     quote: str | bool,

@@ -27,15 +27,15 @@ from ..frames.frame import Batches, Kind, Kinds, LocalFrame, LocalSession, Needs
 from ..frames.names import INDEX
 from ..frames.paths import FileSplit, files_of, machine_path, sizes_of, splits_of
 from ..frames.stages import Stage, mapped
-from ..kernels import xxhash
 from ..lazy import DataFrame, F, SparkSession
 from ..params import Values
-from .cells import joined
+from .cells import Types, joined
 from .dialect import Dialect, check_is_text, completed, dialect_of, head_text, mark_of, names_of
 from .lines import plain, runs
 from .partitions import Folders, check_apart, folders_of
 from .records import DifferentHeader, LineEndsInQuotes, Records, Stream
 from .refusals import refuse_headers, tell_unnamed
+from .row_hashes import hash_of_rows
 from .typed import (
     NUMBERS,
     Facts,
@@ -96,7 +96,7 @@ class CsvFiles:
     def survey(self, stream: Stream, blocks: Iterable[bytes]) -> Survey | str:
         """Return the facts of the columns in a stream; its file where one task must read that."""
         facts = [Facts() for _ in self.names]
-        expected: dict[int, pa.DataType] | None = None
+        expected: Types | None = None
         try:
             for records in stream.records(blocks):
                 if expected is None:
@@ -139,7 +139,7 @@ class CsvFiles:
             return []
         return [facts_of(cells, self.dialect, False) for cells in batch.columns]
 
-    def _expected(self, facts: Sequence[Facts]) -> dict[int, pa.DataType]:
+    def _expected(self, facts: Sequence[Facts]) -> Types:
         """Return types of columns: numbers that Arrow reads faster than `facts_of` texts, or texts.
 
         Of columns of which nothing is known they are texts."""
@@ -151,9 +151,7 @@ class CsvFiles:
                 types[place] = pa.float64()
         return types
 
-    def _typed_batch(
-        self, stream: Stream, records: Records, types: dict[int, pa.DataType]
-    ) -> pa.RecordBatch:
+    def _typed_batch(self, stream: Stream, records: Records, types: Types) -> pa.RecordBatch:
         """Return records in `types`, without what Arrow alone takes for numbers."""
         if pa.int64() in types.values() and _has_hexadecimal(records.content):
             types = {place: pa.string() if t == pa.int64() else t for place, t in types.items()}
@@ -164,12 +162,11 @@ class CsvFiles:
             if cells.type == pa.float64() and pc.any(pc.is_nan(cells)).as_py()
         ]
         if no_numbers:
-            batch = self._batch(stream, records, types | dict.fromkeys(no_numbers, pa.string()))
+            texts = dict.fromkeys(no_numbers, pa.string())
+            batch = self._batch(stream, records, {**types, **texts})
         return batch
 
-    def _batch(
-        self, stream: Stream, records: Records, types: dict[int, pa.DataType]
-    ) -> pa.RecordBatch:
+    def _batch(self, stream: Stream, records: Records, types: Types) -> pa.RecordBatch:
         """Return columns of records in `types`, or as texts where they are none of these."""
         while True:
             try:
@@ -499,8 +496,9 @@ class _There(_Engine):
         return lines.select("value", F.lit(WHOLE_FILE).cast("bigint").alias("start"), *file)
 
     def surveys(self, table: CsvFiles) -> list[Survey | str]:
-        task = _SurveyThere(table, _hashes(table.files))
-        rows = self.lines(table).mapInArrow(task, "facts binary")
+        lines = self.lines(table)
+        stage = _LinesThere(table, _hashes(table.files), lines.columns)
+        rows = lines.mapInArrow(stage.surveys, "facts binary")
         with reading():
             return [pickle.loads(bytes(row["facts"])) for row in rows.collect()]
 
@@ -508,7 +506,7 @@ class _There(_Engine):
         if not table.names:
             return _of_files(self.spark.createDataFrame([], "struct<>"), table)
         lines = self.lines(table)
-        stage = _RowsThere(table, _hashes(table.files), lines.columns)
+        stage = _LinesThere(table, _hashes(table.files), lines.columns)
         kinds = {
             name: kind for name, kind in table.kinds.items() if columns is None or name in columns
         }
@@ -517,21 +515,22 @@ class _There(_Engine):
 
 def _hashes(files: Sequence[str]) -> dict[int, str]:
     """Return the names of files by the hashes that lines have of them."""
-    names = [re.sub("^file:/+", "/", file).encode() for file in files]
-    bounds = np.cumsum([0, *map(len, names)])
-    content = np.frombuffer(b"".join(names), np.uint8)
-    h = np.full(len(names), xxhash.SEED, np.uint64)
-    with np.errstate(over="ignore"):
-        h = xxhash.of_bytes(content, bounds[:-1], np.diff(bounds), h)
-    return dict(zip(h.view(np.int64).tolist(), map(plain, files), strict=True))
+    names = [re.sub("^file:/+", "/", file) for file in files]
+    rows = pa.RecordBatch.from_pydict({"file": names})
+    hashes = hash_of_rows(rows, ["file"], {"file": Kind("string")})
+    return dict(zip(hashes.to_pylist(), map(plain, files), strict=True))
 
 
 @dataclass(frozen=True)
-class _LinesThere:
-    """What a task makes of lines: streams, and their blocks."""
+class _LinesThere(Stage):
+    """What a task makes of lines in some columns: streams and their blocks, surveys, rows."""
 
     table: CsvFiles
     files: Mapping[int, str]
+    line_columns: Sequence[str]
+
+    def reads(self, columns: Sequence[str]) -> Sequence[str]:
+        return self.line_columns
 
     def streams(self, batches: Batches) -> Iterator[tuple[Stream, Iterator[bytes]]]:
         first = next(iter(self.files.values()))
@@ -541,21 +540,10 @@ class _LinesThere:
             blocks = (joined(lines) for _, _, lines in of_part)
             yield self.table.stream(name, max(0, start), start == WHOLE_FILE), blocks
 
-
-@dataclass(frozen=True)
-class _SurveyThere(_LinesThere):
-    def __call__(self, batches: Batches) -> Batches:
+    def surveys(self, batches: Batches) -> Batches:
         for stream, blocks in self.streams(batches):
             survey = pickle.dumps(self.table.survey(stream, blocks))
             yield pa.RecordBatch.from_pydict({"facts": pa.array([survey])})
-
-
-@dataclass(frozen=True)
-class _RowsThere(_LinesThere, Stage):
-    line_columns: Sequence[str]
-
-    def reads(self, columns: Sequence[str]) -> Sequence[str]:
-        return self.line_columns
 
     def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
         for stream, blocks in self.streams(batches):

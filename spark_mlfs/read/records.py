@@ -11,7 +11,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from numpy import ndarray
 
 from ..errors import DataError, option
 from ..frames.paths import BOM
-from .cells import cells
+from .cells import Types, cells
 from .dialect import Dialect, check_utf8
 
 LINE_END = ord("\n")
@@ -259,7 +259,7 @@ class Stream:
             place = f"the row {text[:60]!r}"
         return DataError(f"{self.name}: {place} has {count}; the header has {width}: {hint}")
 
-    def table(self, records: Records, types: Mapping[int, pa.DataType]) -> pa.RecordBatch:
+    def table(self, records: Records, types: Types) -> pa.RecordBatch:
         """Return some columns of records; `pa.ArrowInvalid` for a cell of another type.
 
         Raises `DataError` for a record of more or fewer cells than there are names."""
@@ -280,7 +280,7 @@ class Stream:
         )
         return self._cells(stream._rewritten(final=True), types)
 
-    def _cells(self, records: Records, types: Mapping[int, pa.DataType]) -> pa.RecordBatch:
+    def _cells(self, records: Records, types: Types) -> pa.RecordBatch:
         dialect = self.dialect
         quote: str | bool = dialect.quote or ('"' if records.rewritten else False)
         table = cells(
