@@ -56,11 +56,14 @@ _OF_PATHS = ("pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifie
 
 
 class Survey(NamedTuple):
-    """The facts of the columns in a part of a file, and whether its blocks are plain records."""
+    """The facts of the columns in a part of a file, and whether its blocks are plain records.
+
+    The `fault` is of a part that may begin in quotes."""
 
     file: str
     facts: list[Facts]
     is_plain: bool
+    fault: Exception | None = None
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,10 @@ class CsvFiles:
             self.header,
         )
 
-    def survey(self, stream: Stream, blocks: Iterable[bytes]) -> Survey | str:
-        """Return the facts of the columns in a stream; its file where one task must read that."""
+    def survey(self, stream: Stream, blocks: Iterable[bytes]) -> Survey:
+        """Return the facts of the columns in a stream."""
         facts = [Facts() for _ in self.names]
+        fault: Exception | None = None
         expected: Types | None = None
         try:
             for records in stream.records(blocks):
@@ -107,9 +111,13 @@ class CsvFiles:
         except DifferentHeader as error:
             usual = (self.dialect.separator or ",").join(self.header or ())
             refuse_headers([(usual, plain(self.files[0])), (str(error), stream.name)])
-        except LineEndsInQuotes:
-            return stream.name
-        return Survey(stream.name, facts, stream.is_plain)
+        except LineEndsInQuotes as error:
+            fault = error
+        except DataError as error:
+            if stream.complete or not stream.start:
+                raise
+            fault = error
+        return Survey(stream.name, facts, stream.is_plain, fault)
 
     def _add(
         self,
@@ -369,23 +377,23 @@ def _tell_whole(names: Sequence[str]) -> None:
 class _Engine:
     """What reads files of CSV."""
 
-    def surveys(self, table: CsvFiles) -> list[Survey | str]:
+    def surveys(self, table: CsvFiles) -> list[Survey]:
         """Return the surveys of all parts of the files."""
         raise NotImplementedError
 
     def surveyed(self, table: CsvFiles) -> CsvFiles:
-        """Return the table with the types of its columns."""
-        surveys: list[Survey] = []
-        to_repeat: set[str] = set()
-        for outcome in self.surveys(table):
-            if isinstance(outcome, str):
-                to_repeat.add(outcome)
-            else:
-                surveys.append(outcome)
-        if not to_repeat:
+        """Return the table with the types of its columns.
+
+        Raises `DataError` for a record that does not fit."""
+        surveys = self.surveys(table)
+        in_quotes = {s.file for s in surveys if isinstance(s.fault, LineEndsInQuotes)}
+        faults = [s.fault for s in surveys if s.fault is not None and s.file not in in_quotes]
+        if faults:
+            raise faults[0]
+        if not in_quotes:
             return table.surveyed(surveys)
-        _tell_whole(sorted(to_repeat))
-        return self.surveyed(replace(table, complete=table.complete | to_repeat))
+        _tell_whole(sorted(in_quotes))
+        return self.surveyed(replace(table, complete=table.complete | in_quotes))
 
 
 # ---- in this process ----
@@ -414,7 +422,7 @@ class _Here(_Engine):
             splits += [(part, len(parts) == 1) for part in parts]
         return splits
 
-    def surveys(self, table: CsvFiles) -> list[Survey | str]:
+    def surveys(self, table: CsvFiles) -> list[Survey]:
         parts: Any = [partial(tuple, split) for split in self.splits(table)]
         return [*LocalFrame(parts, {}).map_parts(partial(_survey_here, table))]
 
@@ -433,7 +441,7 @@ class _Here(_Engine):
         return _of_files(frame, table)
 
 
-def _survey_here(table: CsvFiles, part: Any) -> Survey | str:
+def _survey_here(table: CsvFiles, part: Any) -> Survey:
     split, complete = part
     return table.survey(table.stream(split.name, split.start, complete), split.blocks())
 
@@ -495,7 +503,7 @@ class _There(_Engine):
         lines = lines.sortWithinPartitions(*file, "start", "at")
         return lines.select("value", F.lit(WHOLE_FILE).cast("bigint").alias("start"), *file)
 
-    def surveys(self, table: CsvFiles) -> list[Survey | str]:
+    def surveys(self, table: CsvFiles) -> list[Survey]:
         lines = self.lines(table)
         stage = _LinesThere(table, _hashes(table.files), lines.columns)
         rows = lines.mapInArrow(stage.surveys, "facts binary")

@@ -255,6 +255,24 @@ def test_options_that_are_refused(tmp_path, options, line):
         open_table(HERE, str(path), "csv", options)
 
 
+@pytest.mark.parametrize("end", ["\r", "\n"])
+@pytest.mark.parametrize("cell", ["two\nlines", "\n" + 4000 * "long\n"])
+def test_parts_that_begin_in_quotes_refuse_nothing(end, cell, monkeypatch, tmp_path):
+    rows = [[n, cell if n == 7 or len(cell) < 99 else "", n % 2] for n in range(60)]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL)
+    writer.writerows([["x", "text", "l"], *rows])
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.getvalue().encode())
+    monkeypatch.setattr(paths, "SPLIT_BYTES", 150)
+    monkeypatch.setattr(paths, "BLOCK_BYTES", 60)
+    found = [[*row.values()] for row in open_table(HERE, str(path), "csv", {}).collect()]
+    assert found == [[n, text or None, label] for n, text, label in rows]
+    path.write_bytes((text.getvalue() + f"1,2{end}").encode())
+    with pytest.raises(DataError, match="has 2 cells"):
+        open_table(HERE, str(path), "csv", {})
+
+
 def test_a_large_file_with_line_ends_in_quotes(monkeypatch, tmp_path):
     """It is read by one task, which is said; parts of other files are not."""
     monkeypatch.setattr(paths, "SPLIT_BYTES", 4000)
