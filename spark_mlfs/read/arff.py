@@ -426,6 +426,8 @@ def _label_values(a: Attribute, header: Header, binarize: bool) -> ndarray:
 
 # ---- rows ----
 
+Pair = tuple[Vectors, Vectors]  # of rows: their features and their labels
+
 
 def _parse(lines: Lines, plan: Plan) -> Parsed:
     """Return which rows are kept, and their features and labels."""
@@ -455,7 +457,7 @@ def _parse(lines: Lines, plan: Plan) -> Parsed:
 _BETWEEN = bytes.maketrans(b",\t", b"\n ")
 
 
-def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
+def _sparse(text: pa.Array, plan: Plan) -> Pair:
     """Return the vectors of rows ``{index value, ...}``, all at once."""
     n = len(text)
     width = len(plan.attributes)
@@ -486,7 +488,7 @@ def _from_triples(
     attribute: ndarray,
     raw: ndarray,
     plan: Plan,
-) -> tuple[Vectors, Vectors]:
+) -> Pair:
     """Return sparse vectors of attributes, `raw` being a number or a category number.
 
     An omitted attribute is category 0."""
@@ -550,7 +552,7 @@ def _columns(
     return row, column, values
 
 
-def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
+def _dense(text: pa.Array, plan: Plan) -> Pair:
     """Return the vectors of comma-separated rows, all at once, by Arrow's CSV reader."""
     # A double quote, a brace or a comment inside a row is for the slow path; ' with \ escapes is
     # the reader's.
@@ -603,7 +605,7 @@ def _quotes_in_place(raw: ndarray) -> bool:
     return bool(at_limits.all() and in_a_line.all() and not unknown.any())
 
 
-def _from_matrix(matrix: ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
+def _from_matrix(matrix: ndarray, plan: Plan) -> Pair:
     label_raw = matrix[:, plan.label_at]
     raw = matrix[:, plan.feature_at]
     attribute = np.broadcast_to(plan.label_at, label_raw.shape)
@@ -625,7 +627,7 @@ def _slow(
     rows: ndarray,
     plan: Plan,
     is_sparse: bool,
-) -> tuple[Vectors, Vectors]:
+) -> Pair:
     """Return the vectors of rows one by one, with the exact place of whatever is wrong.
 
     They may have quotes and comments."""

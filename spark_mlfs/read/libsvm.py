@@ -20,14 +20,13 @@ from numpy import ndarray
 from ..errors import DataError, ParameterError, option
 from ..formats import Names, Reader
 from ..frames import vectors
-from ..frames.errors import reading
-from ..frames.frame import LocalFrame
 from ..frames.names import NumberedNames, first_repeated
 from ..frames.schema import FEATURES, LABELS, with_names
-from ..lazy import DataFrame, F, SparkSession
+from ..lazy import DataFrame, SparkSession
 from ..params import Integer, Optional, Parameter, Values
 from .cells import Irregular, as_integers, finite, number, pairs
 from .lines import Lines, Parsed, open_text, parse, small_text
+from .missing import largest_values
 
 MAX_FEATURES = 1 << 24
 OF_RANKINGS = ("qid", "sid", "cost")  # words of SVMlight that stand in the place of an index
@@ -106,9 +105,9 @@ class Libsvm(Reader):
         files = open_text(spark, path, comment="#", header=False)
         if num_features is None or num_labels is None:
             numbering = Numbering(**bases, num_labels=num_labels, num_features=num_features)
-            largest = _largest(parse(files, partial(_extent, numbering=numbering)))
-            num_features = int(num_features or largest[0])
-            num_labels = int(num_labels or largest[1])
+            widths = largest_values(parse(files, partial(_widths, numbering=numbering)), 2)
+            num_features = int(num_features or widths[0])
+            num_labels = int(num_labels or widths[1])
             for kind, size in (("feature", num_features), ("label", num_labels)):
                 if not size:
                     raise DataError(
@@ -120,20 +119,6 @@ class Libsvm(Reader):
         feature_names = feature_names or NumberedNames("f", p["feature_base"], num_features)
         label_names = label_names or NumberedNames("l", p["label_base"], num_labels)
         return with_names(with_names(frame, FEATURES, feature_names), LABELS, label_names)
-
-
-def _largest(sized: DataFrame) -> list[int]:
-    """Return the widths of the widest features and labels."""
-    if isinstance(sized, LocalFrame):
-        widths = [
-            [vectors.from_arrow(batch.column(column)).size for column in (1, 2)]
-            for batch in sized.batches()
-        ]
-        return np.max(widths, axis=0).tolist()
-    sizes = [F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS)]
-    with reading():
-        (largest,) = sized.agg(*sizes).collect()
-    return list(largest)
 
 
 def names_of(
@@ -221,15 +206,11 @@ def rows_of(lines: Lines, numbering: Numbering) -> Parsed:
     return np.arange(n), features, labels
 
 
-def _extent(lines: Lines, numbering: Numbering) -> Parsed:
-    """Return one row a batch, of vectors without values.
-
-    They are as wide as the largest index and label of the batch."""
+def _widths(lines: Lines, numbering: Numbering) -> Parsed:
+    """Return one row a batch: how many features and labels its indices and labels are of."""
     _, label, _, index, _ = _read(lines, numbering)
-    nothing = np.empty((3, 0), np.int64)
-    features = vectors.sparse(1, int(index.max(initial=-1)) + 1, *nothing)
-    labels = vectors.sparse(1, int(label.max(initial=-1)) + 1, *nothing)
-    return np.array([0]), features, labels
+    widths = np.array([[values.max(initial=-1) + 1.0 for values in (index, label)]])
+    return np.array([0]), vectors.dense(widths), vectors.dense(widths)
 
 
 def _read(lines: Lines, numbering: Numbering) -> Triples:

@@ -173,6 +173,16 @@ def missing_slots(frame: DataFrame) -> set[int]:
     return {*extents["slot"][(extents["missing"] > 0) & (extents["slot"] >= 0)]}
 
 
+def largest_values(frame: DataFrame, width: int) -> ndarray:
+    """Return the largest magnitude (width,) of the values of each feature."""
+    with reading():
+        extents = _by_slot(frame, _extent, EXTENT)
+    largest = np.zeros(width)
+    of_features = extents[extents["slot"] >= 0]
+    largest[of_features["slot"]] = of_features["largest"]
+    return largest
+
+
 def _by_slot(frame: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
     """Return the numbers that tasks give slots of the features, aggregated by slot as `columns` has
     it."""
