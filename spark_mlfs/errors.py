@@ -446,7 +446,7 @@ _OF_PATHS = {
     "session, or rename one",
     r"Illegal Parquet type: ([^\n]{1,60}?)\.? ?(?:SQLSTATE|\n|$)": "Spark reads no Parquet column "
     "of type {}; of times write microseconds, as by to_parquet(path, coerce_timestamps='us') "
-    "of pandas",
+    "of pandas, of numbers of 16 bits those of 32",
     "while assembling a row": "a feature column holds a null or NaN; fill it, or drop those rows",
     r"Illegal file pattern: ([^\n]{1,200})": "no pattern of paths ({}): close its bracket, or "
     "write \\ before it",
