@@ -40,10 +40,12 @@ class WordCounts(TextReader):
         return replace(self, vocabulary=tuple(self.vocabulary[place] for place in places))
 
     def counts(self, texts: pa.Array) -> sp.csr_matrix:
-        for letter, ascii_letters in _TO_ASCII:
-            texts = pc.replace_substring(texts, letter, ascii_letters)
-        data, bounds = raw_bytes(texts.cast(pa.large_string()))
-        return self._vectors.counts(texts_of(bounds, data.tobytes().translate(_BLANKS)))
+        if pc.all(pc.string_is_ascii(texts)).as_py() is False:
+            for letter, ascii_letters in _TO_ASCII:
+                texts = pc.replace_substring(texts, letter, ascii_letters)
+            data, bounds = raw_bytes(texts.cast(pa.large_string()))
+            texts = texts_of(bounds, data.tobytes().translate(_BLANKS))
+        return self._vectors.counts(texts)
 
     @cached_property
     def _vectors(self) -> TermVectors:
