@@ -72,7 +72,12 @@ def test_a_word_of_a_command_is_kept_in_a_line():
             "-l)",
         ),
     ]
-    assert commands.whole_words("<p>a-b</p>") == "<p>a-b</p>"
+    word = f'<span class="pre">--{"x" * 26}</span>'
+    assert (
+        commands.whole_words(f"<p>a-b {word}</p>")
+        == f"<p>a-b {word.replace('pre', 'pre kept')}</p>"
+    )
+    assert commands.whole_words(word.replace("xx", "xxx", 1)) == word.replace("xx", "xxx", 1)
 
 
 def test_formulas_have_indices():

@@ -21,8 +21,13 @@ PIECE = re.compile(
 )
 
 
+# a word of code in a sentence that is no wider than a line of a phone
+SHORT_WORD = re.compile(r'<span class="pre">(?=[^<]{1,28}</span>)')
+
+
 def whole_words(page: str) -> str:
-    """The HTML of a page, each word of its commands in an element that is kept in a line."""
+    """The HTML of a page, each word of its commands, and of code in sentences, kept in a line."""
+    page = SHORT_WORD.sub('<span class="pre kept">', page)
     return BLOCK_OF_HTML.sub(lambda match: match[1] + _wrapped(match[2]) + match[3], page)
 
 
