@@ -24,6 +24,7 @@ FURTHER = (
     "tqdm",
     "pytest>=8",
     "hypothesis>=6",
+    "regex>=2023.6",
     "setuptools>=68",
     "wheel",
 )
