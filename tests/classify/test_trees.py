@@ -43,6 +43,7 @@ def test_it_is_named_and_not_listed(monkeypatch):
     assert "plt" not in list(CLASSIFIERS) and len(CLASSIFIERS) == len(list(CLASSIFIERS))
 
 
+@pytest.mark.slow
 def test_it_ranks_the_labels_of_rows_not_seen():
     pytest.importorskip("napkinxc")
     x, y = words()

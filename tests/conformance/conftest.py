@@ -32,6 +32,12 @@ FAMILIES = ("jmi", "fisher", "relieff", "ridge", "forward")
 
 def pytest_generate_tests(metafunc):
     if "method" in metafunc.fixturenames:
+        if "parts" in metafunc.fixturenames:
+            pairs = [(name, 12) for name in METHODS if name not in FAMILIES]
+            pairs += [(name, parts) for name in FAMILIES for parts in (1, 2, 7, 12)]
+            some = [pytest.param(*pair, marks=pytest.mark.slow) for pair in pairs]
+            metafunc.parametrize(("method", "parts"), [*((name, 3) for name in FAMILIES), *some])
+            return
         methods = [
             name if name in FAMILIES else pytest.param(name, marks=pytest.mark.slow)
             for name in METHODS

@@ -114,12 +114,9 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     assert np.abs(after - before[forms.columns]).max() <= relative * np.abs(before).max()
 
 
-@pytest.mark.parametrize(
-    "parts", [pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 7, 12)] + [3]
-)
 def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
     """Rows arrive in another order, too: a repartition deals them out anew. Of 12 partitions, two
-    thirds are empty."""
+    thirds are empty; every method has these, one of each family 1, 2, 3 and 7 as well."""
     one, many = forms.get("plain", method), forms.get(f"parts {parts}", method)
     assert many.distributed and not one.distributed
     same_bits(many, one)
@@ -144,8 +141,9 @@ def test_every_form_of_the_labels_packs_to_the_same(forms, kit, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
+@pytest.mark.parametrize("form", ["thin sparse", "thin mixed"])
 def test_sparse_rows_equal_dense_rows(forms, method, form):
+    """Few values that are not zero; full rows pack to the same whatever their vectors are."""
     values = form.split()[0]
     close(forms.get("rows " + form, method), forms.get(f"rows {values} dense", method))
 
@@ -303,7 +301,7 @@ def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
 def test_every_choice_of_every_parameter_runs(kit, method):
     """One parameter at a time: each word of a choice, the ends of a range. Data may be refused,
     with a reason."""
-    x, y = example()
+    x, y = (rows[::2] for rows in example())
     for name, value, request in requests_of(METHODS[method], **kit.quick(method)):
         engine = engine_of(x, y)
         try:

@@ -176,6 +176,7 @@ def test_no_array_that_is_given_is_changed():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_frames(spark):
     rng = np.random.default_rng(5)
     truth, scores, p = (

@@ -232,6 +232,7 @@ def test_frames_are_evaluated_without_collecting(spark, form, tmp_path):
         sums_of(frame.where("false"))
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_frame_is_told(spark):
     _, frame, _ = predictions(spark, "array", 6)
     from pyspark.sql import functions as F

@@ -781,6 +781,7 @@ def test_a_command_tells_which_file_is_damaged(home, run, tmp_path, name):
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_a_saved_folder_has_nothing_of_its_own_imported(home, run, tmp_path, monkeypatch):
     """What it names lies in a folder that Python imports from; pyspark's reader of pipelines would
     import it."""

@@ -475,6 +475,7 @@ def test_cells_are_counted_as_sorted():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_of_many_labels_few_rows_are_scored_at_once(run, home, monkeypatch, tmp_path, engine):
     sizes, measured = [], MeasureBatches.measured

@@ -258,6 +258,7 @@ def test_flags_override_the_file_and_no_report(run, table, tmp_path):
     assert "kept 1" in said and str(out) in said
 
 
+@pytest.mark.slow
 def test_progress_lines_when_asked_for(run, table, tmp_path):
     _, _, quiet = run("select", "--data", table, *TABLE, "--output", tmp_path / "a")
     assert quiet == ""

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 import spark_mlfs
 from spark_mlfs import cli
@@ -22,6 +23,7 @@ def jobs_of(spark) -> int:
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
 
 
+@pytest.mark.slow
 def test_the_quickstart_takes_three_jobs_and_writes_without_one(spark, tmp_path):
     before = jobs_of(spark)
     assert cli.main(["select", "--config", str(QUICKSTART), "--output", str(tmp_path / "run")]) == 0

@@ -257,8 +257,9 @@ def test_a_dry_run_says_what_it_will_cost(run, tmp_path):
     assert "of Python and its libraries" in text
     text = run(*base, "--engine", "local", "--memory-bytes", 1 << 27)[1]
     assert " of 128 MB in this process (--memory-bytes)" in text and "refused" not in text
-    larger = [flag if flag != "num_rows=3000" else "num_rows=30000" for flag in base]
-    text = run(*larger, "--engine", "local", "--memory-bytes", 1 << 20)[1]
+    # whose sums of products are more than that wherever the rows are
+    wider = [{"num_features=12": "num_features=600", "mim": "ridge"}.get(f, f) for f in base]
+    text = run(*wider, "--engine", "local", "--memory-bytes", 1 << 20)[1]
     assert " of 1.0 MB in this process (--memory-bytes); the run is refused where it" in text
     config = tmp_path / "run.toml"
     config.write_text(

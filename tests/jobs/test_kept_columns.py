@@ -77,6 +77,7 @@ def test_an_id_in_capitals_is_the_id(home, tmp_path, run):
     assert [*scored][:2] == ["ID", "f"] and scored["f"].tolist() == rows["f"].tolist()
 
 
+@pytest.mark.local
 def test_of_files_the_reason_is_there_already(tmp_path, run, refused):
     write_files(
         "images",

@@ -163,15 +163,12 @@ def rows_of(spark, folder, *key):
 @pytest.mark.parametrize(
     ("kind", "more"),
     [
-        ("table", ()),
         ("table", ("--as", "columns", "--num-top-features", 2)),
         ("hashed", ("--order", "index")),
         ("later", ()),
-        ("later", ("--as", "columns")),
         ("csv", ()),
         ("json", ("--as", "columns")),
         ("words", ()),
-        ("arff", ()),
         ("arff", ("--as", "columns")),
     ],
 )
@@ -213,11 +210,11 @@ def test_a_data_set_is_cut_down_as_by_spark(spark, selections, run, tmp_path, ki
     assert (tmp_path / "local" / "_SUCCESS").exists()
 
 
-PIPELINES = {
+PIPELINES = {  # what reads the training rows, the classifier, what reads other rows
     "columns": ("table", "br-svm", ()),
     "texts": ("texts", "mlknn", ()),
     "arrays": ("arrays", "brknn", ()),
-    "csv": ("table", "mlknn", ("--data", "later.csv", "--format", "csv")),
+    "csv": ("table", "br-svm", ("--data", "later.csv", "--format", "csv")),
     "arff": ("arff", "mlknn", ("--data", "sparse.arff", *ARFF)),
 }
 
@@ -228,7 +225,8 @@ def pipeline_of(spark, data):
     from spark_mlfs import cli
 
     def get(name):
-        (kind, classifier, _), folder = PIPELINES[name], data / f"{name}-pipeline"
+        kind, classifier, _ = PIPELINES[name]
+        folder = data / f"{kind}-{classifier}-pipeline"
         if not folder.exists():
             out = ("--classifier", classifier, "--output", folder, "--quiet", "--no-report")
             given = ("--method", "mim", "--num-top-features", "4", "--engine", "spark", *out)
@@ -243,7 +241,6 @@ def pipeline_of(spark, data):
     ("name", "more"),
     [
         ("columns", ("--id", "key", "--keep", "topics", "number", "--all-scores")),
-        ("columns", ("--top-n", "2")),
         ("texts", ("--id", "number", "--threshold", "0.3")),
         ("arrays", ("--id", "number", "--keep", "f.0")),
         ("csv", ("--id", "number")),

@@ -173,6 +173,7 @@ def test_a_write_that_fails_leaves_nothing(spark, warehouse):
     assert [p.name for p in warehouse.iterdir() if p.name.startswith("whole")] == ["whole"]
 
 
+@pytest.mark.slow
 def test_a_table_takes_the_place_of_one_it_is_made_of(spark, warehouse):
     spark.range(10).write.saveAsTable("marts.source")
     table = OutputTable("`marts`.`source`", None, overwrite=True)

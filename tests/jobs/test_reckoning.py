@@ -140,6 +140,7 @@ def settings(method="mim", **data):
     return configure(None, {**sections, "run": {"output": "/out"}})
 
 
+@pytest.mark.slow
 def test_rows_of_any_file_are_counted_or_estimated_by_its_lines(monkeypatch, tmp_path):
     """Compressed columns, of which packed rows are another size, and files of text."""
     monkeypatch.setattr(reckoning, "WHOLE_BYTES", 1000)

@@ -36,8 +36,8 @@ from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.testing import check_method, engine_of, example, frame_of, thin
 
 WHOLE = [  # name, picks, each so many rows
-    ("birds", 30, 1), ("scene", 20, 1), ("yeast", 30, 1), ("enron", 12, 1), ("corel5k", 10, 1), ("slashdot", 10, 1),
-    ("tmc2007-500", 6, 3), ("rcv1sub1", 4, 2),
+    ("birds", 30, 1), ("scene", 20, 1), ("yeast", 30, 1), ("enron", 12, 1), ("corel5k", 10, 1), ("slashdot", 6, 1),
+    ("tmc2007-500", 6, 6), ("rcv1sub1", 3, 4),
 ]  # fmt: skip
 FOLDS, READ = 5, Grades.of({"graded_labels": True})
 

@@ -147,6 +147,7 @@ def test_mssl_of_the_sketch(here):
     )
 
 
+@pytest.mark.slow
 def test_rfs_of_the_sketch(here):
     x, y = table()
     X, Z = oracle.standardise(x), sketched(y)

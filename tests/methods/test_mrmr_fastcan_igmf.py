@@ -340,6 +340,7 @@ def test_fastcan_rankings(rows, name, count):
     agrees(run(data.packed, "fastcan", count), naive.fastcan(data.x, data.y, count))
 
 
+@pytest.mark.slow
 def test_fastcan_gains_are_gains_of_the_squared_canonical_correlations(rows):
     """By the definition: no candidate adds more than the pick, and all together add up to the sum
     over every feature."""
@@ -576,6 +577,7 @@ def test_behind_a_screen(rows, method, parameters):
     assert list(result.ranking["index"][:6]) == list(order)
 
 
+@pytest.mark.slow
 def test_too_many_features_for_the_driver(spread, monkeypatch):
     monkeypatch.setattr(pipeline, "FEATURE_BYTES", 0)  # of the ranking, which is more here
     for method, parameters in (

@@ -22,7 +22,10 @@ from spark_mlfs.methods.rfs import PATIENCE
 from spark_mlfs.select import CrossValidation
 from spark_mlfs.statistics.gram import Gram
 
-SETS = ["emotions", "planted", "planted-sparse"]
+# each set one way: that one task and many jobs give the same bits is a law of every method, which
+# `conformance` has
+SETS = [("emotions", True), ("planted", False), ("planted-sparse", False)]
+NAMED = pytest.mark.parametrize(("name", "small"), SETS)
 BOTH = pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
 
 
@@ -47,8 +50,7 @@ def falls(scores: Scores):
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("name", [*SETS, "yeast"])
+@pytest.mark.parametrize(("name", "small"), [*SETS, ("yeast", False)])
 @pytest.mark.parametrize("alpha", [1.0, 100.0])
 def test_ridge(rows, name, alpha, small):
     X, Y, keep = of(rows(name))
@@ -58,7 +60,7 @@ def test_ridge(rows, name, alpha, small):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*SETS, "yeast"])
+@pytest.mark.parametrize("name", ["emotions", "planted", "planted-sparse", "yeast"])
 @pytest.mark.parametrize("group", [False, True])
 @pytest.mark.parametrize(("method", "rho"), [("lasso", 1.0), ("elastic-net", 0.5)])
 def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group):
@@ -78,11 +80,9 @@ def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("name", ["emotions", "planted-sparse"])
+@pytest.mark.parametrize(("name", "small"), [SETS[0], SETS[2]])
 def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
-    if name == "emotions" and not small:
-        pytest.skip("hundreds of scans; the sparse set stands for the distributed ones")
+    """Of emotions hundreds of scans: the sparse set stands for the distributed ones."""
     X, Y, keep = of(rows(name))
     got, result = rows(name).scores("rfs", small, tol=1e-8, max_iter=2000)
     floor = 1e-8 * np.linalg.norm(Y - Y.mean(axis=0), axis=1).mean()
@@ -173,8 +173,7 @@ def test_rfs_on_few_rows_a_feature_gathers_them(frame_of, sparse, small):
         assert fast.scores.objective[-1] <= slow.scores.objective[-1] * (1 + 1e-9)
 
 
-@BOTH
-@pytest.mark.parametrize("name", SETS)
+@NAMED
 def test_csfs_and_mssl(rows, name, small):
     X, Y, keep = of(rows(name))
     got, result = rows(name).scores("csfs", small, mu=3.0)
@@ -187,8 +186,7 @@ def test_csfs_and_mssl(rows, name, small):
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("sparse", "small"), [(False, True), (True, False)])
 @pytest.mark.parametrize("whole", [True, False], ids=["null cells", "single labels"])
 def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
     data = rows("planted-sparse" if sparse else "planted")
@@ -213,8 +211,7 @@ def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("name", SETS)
+@NAMED
 def test_omfs(rows, name, small):
     X, Y, keep = of(rows(name))
     c = -(-3 * Y.shape[1] // 10)
@@ -240,8 +237,7 @@ def uniforms(n, seed, steps):
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("name", ["planted", "planted-sparse", "emotions"])
+@NAMED
 @pytest.mark.parametrize("walk", ["dfs", "bfs", "expected"])
 def test_msfs(rows, name, walk, small):
     X, Y, keep = of(rows(name))
@@ -294,8 +290,7 @@ def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("name", ["planted", "planted-sparse", "flags"])
+@pytest.mark.parametrize(("name", "small"), [SETS[1], SETS[2], ("flags", True)])
 @pytest.mark.parametrize(
     ("beta", "constraint"), [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")]
 )

@@ -89,6 +89,7 @@ def test_a_name_that_is_none_is_none():
         from spark_mlfs import nothing  # noqa: F401
 
 
+@pytest.mark.slow
 def test_public_classes_pickle():
     """By name, also in a process that has imported nothing yet."""
     classes = [

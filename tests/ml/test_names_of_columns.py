@@ -102,7 +102,7 @@ def outcome(spark, names, tags, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("tags", "kinds"),
-    [(False, ("odd", "twins")), (True, ("odd", "beside twins"))],
+    [(False, ("odd", "twins")), (True, ("beside twins",))],
     ids=["vectors", "arrays and tags"],
 )
 def test_every_kind_of_name_in_every_stage(spark, tmp_path, tags, kinds):
@@ -121,6 +121,7 @@ def test_messages_name_the_column_that_differs_in_case(spark):
         check_column(spark.range(1).select(F.lit(1).alias("x"), F.lit(2).alias("x")), "x")
 
 
+@pytest.mark.slow
 def test_an_output_that_differs_in_case_from_a_column_replaces_nothing(spark):
     names = {**PLAIN, "last": "SELECTED"}
     rows = selector(names, "selected").fit(frame_of(spark, names)).transform(frame_of(spark, names))

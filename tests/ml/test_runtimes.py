@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
+from syntax import nodes_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -108,7 +109,7 @@ def test_what_is_imported_is_declared():
     }
     found = set()
     for path in (Path(__file__).resolve().parents[2] / "spark_mlfs").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             if isinstance(node, ast.Import):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:

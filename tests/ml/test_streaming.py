@@ -67,6 +67,7 @@ def test_transform_of_a_stream_is_that_of_the_batch(spark, fitted, tmp_path):
     assert streamed == through(spark, fitted, stored).orderBy("id").collect()
 
 
+@pytest.mark.slow
 def test_neighbours_by_blocks_say_what_to_do(spark, fitted, tmp_path, monkeypatch):
     """A training set too large for every task is joined, and a stream joins no batch that is to
     come together again."""

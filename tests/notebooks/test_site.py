@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from syntax import nodes_of
 
 import spark_mlfs
 import spark_mlfs.sklearn
@@ -171,6 +172,7 @@ def test_every_command_of_a_page_has_flags_that_there_are():
     assert count > 50, count
 
 
+@pytest.mark.slow
 def test_the_method_of_a_page_works(data):
     """In a process of its own, where it is registered."""
     found = blocks(PAGES / REGISTERS)
@@ -226,11 +228,7 @@ def test_commands_that_are_not_run_are_there_and_take_what_is_given():
 def test_error_messages_are_those_of_the_code():
     """What is searched for: of each heading of the page of error messages the longest piece between
     names and numbers."""
-    nodes = [
-        node
-        for p in (ROOT / "spark_mlfs").rglob("*.py")
-        for node in ast.walk(ast.parse(p.read_text(encoding="utf-8")))
-    ]
+    nodes = [node for p in (ROOT / "spark_mlfs").rglob("*.py") for node in nodes_of(p)]
     texts = [
         node.value
         for node in nodes

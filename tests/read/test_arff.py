@@ -199,6 +199,7 @@ def test_hierarchical_labels_and_missing_policies(spark, data_dir):
     assert [r["id"] for r in kept] == np.flatnonzero(~np.isnan(x).any(axis=1)).tolist()
 
 
+@pytest.mark.slow
 def test_quirks_refused(spark, data_dir):
     q = data_dir / "quirks"
     with pytest.raises(
@@ -485,6 +486,7 @@ def test_splits_and_compression_do_not_change_rows(spark, data_dir, tmp_path):
         spark.conf.set("spark.sql.files.maxPartitionBytes", old)
 
 
+@pytest.mark.slow
 def test_files_of_different_headers_are_refused(spark, tmp_path):
     write(tmp_path / "a.arff", HEADER + "1,0,1,1,red,10\n")
     write(tmp_path / "b.arff", HEADER.replace("{10,20,30}", "{10,20}") + "1,0,1,1,red,10\n")

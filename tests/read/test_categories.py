@@ -315,9 +315,9 @@ ROWS = TABLE[["of.words", "number", "k", *LABELS]]
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
-@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "missing", ["error", *(pytest.param(each, marks=pytest.mark.slow) for each in ("zero", "mean"))]
+    ("missing", "engine"),
+    [("error", "local"), ("zero", "local"), ("mean", "local"), ("mean", "spark")],
 )
 def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, missing, request):
     """To the byte. A missing value is one of its own there, too; values that later rows alone have

@@ -168,6 +168,7 @@ def test_words_of_texts(spark, texts, options):
     assert_same(spark, f"{texts}/rows.parquet", "text", **how)
 
 
+@pytest.mark.slow
 def test_words_of_csv(spark, texts):
     rows, names, _, _ = assert_same(
         spark, f"{texts}/rows.csv", "text", text="words", labels="l_*", source="csv", min_df=1

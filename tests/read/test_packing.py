@@ -441,6 +441,7 @@ def test_the_rows_of_a_cached_frame_are_taken(spark):
     assert packed_from(frame) is not None
 
 
+@pytest.mark.slow
 def test_rows_without_an_id_column_are_named_by_their_place(spark):
     with pytest.raises(DataError, match="row 3 of part 0: feature 'a' is infinite"):
         used(spark, [row(), row(), row(a=INF)], ["a"], ["y"], id=None)

@@ -15,7 +15,7 @@ from refusals import (
     arff_labels,
     arff_row,
     cut,
-    params,
+    for_spark,
     put,
     rows,
     told_on_spark,
@@ -249,7 +249,7 @@ def test_told_in_one_line_without_spark(case, tmp_path, capfd):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", params(CASES))
+@pytest.mark.parametrize("case", for_spark(CASES, ("arff header", "arff labels")))
 def test_told_in_one_line(case, spark, tmp_path, capfd):
     told_on_spark(case, spark, tmp_path, capfd)
 

@@ -395,6 +395,7 @@ def test_whole_rows_of_a_csv_are_read_as_before(spark, tmp_path):
         table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k")
 
 
+@pytest.mark.slow
 def test_several_csv_files_of_one_header_are_read(spark, tmp_path):
     """Though a column has no name; `enforceSchema` leaves the names unread."""
     half = ",a,b,y\n" + "".join(f"{i},{i % 3},2,{i % 2}\n" for i in range(10))

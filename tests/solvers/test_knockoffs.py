@@ -169,6 +169,7 @@ def test_false_discoveries_are_held_and_features_found(solve, binary):
     assert 0.42 < positive < 0.5 + 4 * 0.5 / np.sqrt(40 * 80)
 
 
+@pytest.mark.slow
 def test_copies_of_relevant_features_are_told_apart():
     """Ten irrelevant features are relevant ones plus noise, correlated with them at 0.96: any
     marginal test passes them."""

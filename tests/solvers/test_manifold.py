@@ -47,6 +47,7 @@ def test_the_expected_form_needs_no_powers(sparse, sparse_x):
     np.testing.assert_allclose(got, want, atol=1e-9 * np.abs(want).max())
 
 
+@pytest.mark.slow
 def test_many_walks_approach_the_expectation():
     X, Y = data(30)
     P = oracle.transitions(oracle.similarity(X, Y, neighbors=6))

@@ -784,8 +784,17 @@ def test_sizes_are_announced_tightly():
             )
 
 
+SECONDS = {(relieff.PairNearest, "thin"), (relieff.PairNearest, "thin_half_known")}
+SECONDS |= {(contingency.TwoWay, "wide_dense"), (contingency.TwoWay, "many_sets")}
+
+
 @pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names]
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, marks=pytest.mark.slow if (kind, name) in SECONDS else ())
+        for kind, (names, _) in EXAMPLES.items()
+        for name in names
+    ],
 )
 def test_laws(kind, name):
     block = case(name)[0]

@@ -3,9 +3,6 @@ as promised."""
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -28,8 +25,6 @@ from spark_mlfs.solvers.ties import significant
 from spark_mlfs.statistics import contingency, joint, labelsets, links, moments, quantiles, targets
 from spark_mlfs.statistics.base import cut, paste
 from spark_mlfs.testing import engine_of, example, frame_of
-
-PACKAGE = Path(spark_mlfs.__file__).parent
 
 
 def block_of(n, d=9, q=4, seed=0, sparse=False):
@@ -280,35 +275,6 @@ def test_jobs_are_counted_and_few(spark):
         assert len(tracker.getJobIdsForGroup(group)) == result.jobs <= most, method
     context.setLocalProperty("spark.jobGroup.id", None)
     frame.unpersist()
-
-
-def imports(folder):
-    for file in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            yield from ((file, name) for name in names)
-
-
-def test_layers():
-    assert not [f for f, name in imports(PACKAGE / "solvers") if name.startswith("pyspark")]
-    assert not [
-        f
-        for f, name in imports(Path(__file__).parents[1] / "oracles")
-        if name.startswith("spark_mlfs")
-    ]
-    for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Attribute):
-                assert node.attr not in (
-                    "rdd",
-                    "sparkContext",
-                    "_jvm",
-                    "_sc",
-                    "broadcast",
-                    "accumulator",
-                ), file
 
 
 def test_an_empty_profile_merges():
