@@ -684,12 +684,12 @@ def _ranking_table(
     )
 
 
-def _in_order(names: Sequence[str], order: ndarray) -> Sequence[str]:
+def _in_order(names: Sequence[str], order: ndarray) -> ndarray | list[str]:
     """Return names in some order."""
     if isinstance(names, list):
         out = np.empty(len(names), object)
         out[:] = names
-        return out[order].tolist()
+        return out[order]
     return [names[i] for i in order]
 
 

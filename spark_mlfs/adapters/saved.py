@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import metadata as packages
@@ -119,20 +119,20 @@ def digest(frame: pd.DataFrame) -> int:
         if is_numeric_dtype(column):
             data = np.nan_to_num(column.to_numpy(np.float64), nan=0.5).tobytes()
         else:
-            data = _json_of(column.fillna("").tolist())
+            data = _json_of(column)
         crc = zlib.crc32(data, crc)
     return crc
 
 
-def _json_of(cells: Sequence[Any]) -> bytes:
-    """Return `json.dumps` of cells, of plain texts many at once."""
-    plain = ""
-    with suppress(TypeError):
-        plain = '", "'.join(cells)
-    marks = 2 * (len(cells) - 1)
-    if plain.isascii() and plain.isprintable() and "\\" not in plain and plain.count('"') == marks:
-        return f'["{plain}"]'.encode()
-    return json.dumps(cells).encode()
+def _json_of(column: pd.Series) -> bytes:
+    """Return the cells as JSON, missing ones as empty texts; of plain texts many at once."""
+    with suppress(TypeError):  # of others
+        plain = '", "'.join(column.tolist())
+        marks = max(0, 2 * (len(column) - 1))
+        is_ascii = plain.isascii() and plain.isprintable()
+        if len(column) and is_ascii and "\\" not in plain and plain.count('"') == marks:
+            return f'["{plain}"]'.encode()
+    return json.dumps(column.fillna("").tolist()).encode()
 
 
 @dataclass(frozen=True)

@@ -339,18 +339,18 @@ def _columns_of(x: sp.csr_matrix, columns: ndarray) -> sp.csr_matrix:
     """Return some columns, ascending, some entries after the others: they stay in the cache."""
     place_of = np.full(x.shape[1], -1, np.int32)
     place_of[columns] = np.arange(len(columns), dtype=np.int32)
-    before = np.zeros(x.nnz + 1, np.int32)
+    entries = [np.zeros(0, np.int64)]
     indices = [np.zeros(0, np.int32)]
-    data = [x.data[:0]]
     for a in range(0, x.nnz, CODED_AT_ONCE):
-        places = place_of[x.indices[a : a + CODED_AT_ONCE]]
-        stays = places >= 0
-        before[a + 1 : a + 1 + len(stays)] = stays
-        indices.append(places[stays])
-        data.append(x.data[a : a + CODED_AT_ONCE][stays])
-    np.cumsum(before, out=before)
-    entries = (np.concatenate(data), np.concatenate(indices), before[x.indptr])
-    return sp.csr_matrix(entries, shape=(x.shape[0], len(columns)))
+        places = place_of.take(x.indices[a : a + CODED_AT_ONCE])
+        stays = np.flatnonzero(places >= 0)
+        indices.append(places.take(stays))
+        stays += a
+        entries.append(stays)
+    stored = np.concatenate(entries)
+    indptr = np.searchsorted(stored, x.indptr).astype(np.int32)
+    parts = (x.data.take(stored), np.concatenate(indices), indptr)
+    return sp.csr_matrix(parts, shape=(x.shape[0], len(columns)))
 
 
 def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:

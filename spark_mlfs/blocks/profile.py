@@ -342,9 +342,9 @@ class Profile:
             for name, rule in RULES.items()
         }
         merged = Profile(**facts)
-        for side in (left, right):  # a value of one side may be a third one
-            for ends in (side.low, side.high):
-                if len(merged.two_valued):
+        if len(merged.two_valued) and not merged.binary.all():
+            for side in (left, right):  # a value of one side may be a third one
+                for ends in (side.low, side.high):
                     merged.two_valued &= (ends == merged.low) | (ends == merged.high)
         small, large = sorted((self.declared_num_labels, other.declared_num_labels))
         if small and small != large:

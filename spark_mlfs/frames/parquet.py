@@ -270,10 +270,13 @@ def write_table(frame: pd.DataFrame, path: Path, rows_at_once: int = ROWS_AT_ONC
     import pyarrow.parquet as pq
 
     typed = frame.head(1) if rows_at_once == 1 else frame
-    schema = pa.Schema.from_pandas(typed, preserve_index=False)
+    table = pa.Table.from_pandas(typed, preserve_index=False)
+    schema = table.schema
     # numbers hardly repeat: looking for those that do takes twice as long as writing them
     texts: Any = [field.name for field in schema if pa.types.is_string(field.type)]
     with pq.ParquetWriter(path, schema, use_dictionary=texts or False) as writer:
         for first in range(0, max(1, len(frame)), rows_at_once):
-            rows = frame.iloc[first : first + rows_at_once]
-            writer.write_table(pa.Table.from_pandas(rows, schema, preserve_index=False))
+            if rows_at_once == 1:
+                rows = frame.iloc[first : first + rows_at_once]
+                table = pa.Table.from_pandas(rows, schema, preserve_index=False)
+            writer.write_table(table.slice(0 if rows_at_once == 1 else first, rows_at_once))

@@ -244,7 +244,10 @@ def stored_label_sums(
     out = stored.over_pairs(pair_values)
 
     def values(features: slice) -> ndarray:
-        return unstored(r[features, None], rows.distinct)
+        distinct_r, case = np.unique(r[features], return_inverse=True)
+        if 2 * len(distinct_r) > len(case):
+            return unstored(r[features, None], rows.distinct)
+        return unstored(distinct_r[:, None], rows.distinct)[case]  # rare features share them
 
     add_unstored(
         out,

@@ -21,7 +21,7 @@ from .words import Level
 
 LAST = 32  # bits of a key that are the number of the last word
 _LAST_WORD = (1 << LAST) - 1
-AT_ONCE = 1 << 22  # words with which the runs begin that are counted at a time
+AT_ONCE = 1 << 20  # words with which the runs begin that are counted at a time
 _WORD_BITS = 63  # of a whole number that is sorted
 _BLANK = pa.scalar(" ", pa.large_string())
 
@@ -138,10 +138,31 @@ class Entries:
             return None
         texts = _joined(self.texts[low - 1 :])
         counts = _joined(self.counts[low - 1 :])
+        self.begin(0)
+        shape = (documents, len(chosen))
+        count_bits = int(counts.max(initial=0)).bit_length()
+        shift = count_bits + len(chosen).bit_length()
+        if shift + documents.bit_length() <= _WORD_BITS:
+            feature_of = np.full(len(frequencies), -1, np.int64)
+            feature_of[chosen] = np.arange(len(chosen))
+            key = np.repeat(feature_of, frequencies)
+            if len(chosen) < len(frequencies):
+                stays = np.flatnonzero(key >= 0)
+                key, texts, counts = (entries.take(stays) for entries in (key, texts, counts))
+            key <<= count_bits
+            key |= counts
+            del counts
+            key |= texts.astype(np.int64) << shift
+            key.sort()
+            ends = np.cumsum(np.bincount(texts, minlength=documents))
+            largest = (1 << count_bits) - 1
+            data = (key & largest).astype(np.min_scalar_type(largest))
+            key >>= count_bits
+            key &= (1 << (shift - count_bits)) - 1
+            return sp.csr_matrix((data, key.astype(np.int32), np.append(0, ends)), shape=shape)
         starts = np.append(0, np.cumsum(frequencies))
         places = joined_ranges(starts[chosen], starts[chosen + 1])
         lengths = np.append(0, np.cumsum(frequencies[chosen]))
-        shape = (documents, len(chosen))
         columns = sp.csc_matrix((counts[places], texts[places], lengths), shape=shape)
         return columns.tocsr()
 
@@ -175,10 +196,10 @@ def runs_of(
     limits = np.arange(AT_ONCE, len(numbers), AT_ONCE)
     edges = np.unique([0, *np.searchsorted(totals, limits), width])
     parts: list[list[Runs]] = [[] for _ in range(high)]
-    for low, end in itertools.pairwise(edges.tolist()):
-        places = np.arange(len(numbers))
-        if end - low < width:
-            places = np.flatnonzero((numbers >= low) & (numbers < end))
+    turns = np.arange(len(edges) - 1, dtype=np.min_scalar_type(len(edges)))
+    turn_of = np.repeat(turns, np.diff(edges)).take(numbers)
+    for turn in turns:
+        places = np.flatnonzero(turn_of == turn)
         beginning = _beginning(places, numbers, rows, parts, entries)
         for part, runs in zip(parts, beginning, strict=True):
             part.append(runs)
@@ -196,15 +217,19 @@ def _beginning(
 
     Before them come those of the `parts`."""
     width = 1 + int(numbers.max(initial=0))
-    runs = numbers[places].astype(np.int64)
+    runs = numbers.take(places).astype(np.int64)
+    texts_of = rows.take(places)
     for length in range(1, len(parts) + 1):
         keys = runs
         if length > 1:
-            last = np.minimum(places + length - 1, len(numbers) - 1)
-            inside = (places + length <= len(numbers)) & (rows[last] == rows[places])
-            places = places[inside]
-            keys = runs[inside] * width + numbers[last[inside]]
-        distinct, totals, texts = _counted(keys, rows[places], length, entries)
+            last = places[: np.searchsorted(places, len(numbers) - length + 1)] + (length - 1)
+            inside = np.flatnonzero(rows.take(last) == texts_of[: len(last)])
+            places = places.take(inside)
+            texts_of = texts_of.take(inside)
+            keys = runs.take(inside)
+            keys *= width
+            keys += numbers.take(last.take(inside))
+        distinct, totals, texts = _counted(keys, texts_of, length, entries)
         before = sum(len(part.keys) for part in parts[length - 1])
         runs = before + np.searchsorted(distinct, keys) if 1 < length < len(parts) else keys
         if length > 1:
@@ -235,10 +260,12 @@ def _counted(
     distinct = None
     if int(keys.max(initial=0)).bit_length() + row_bits > _WORD_BITS:
         distinct, keys = np.unique(keys, return_inverse=True)
-    ordered = np.sort((keys << row_bits) + rows)
+    ordered = keys << row_bits
+    ordered += rows
+    ordered.sort()
     (places,) = np.nonzero(_changes(ordered))
     counts = np.diff(places, append=len(ordered))
-    of_texts = ordered[places]  # a key in a row, once
+    of_texts = ordered.take(places)  # a key in a row, once
     keys = of_texts >> row_bits
     (begins,) = np.nonzero(_changes(keys))
     texts = np.diff(begins, append=len(keys))

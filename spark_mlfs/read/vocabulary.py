@@ -136,8 +136,7 @@ def _of_listed(texts: DataFrame, splitting: Splitting, listed: Sequence[str]) ->
 def _levels(batches: Batches, splitting: Splitting) -> Iterator[Level]:
     """Yield the terms of the texts of a part, encoded by dictionaries."""
     for texts in _slices(batches):
-        words, starts = splitting.terms(texts)
-        yield words.dictionary_encode(), starts
+        yield splitting.encoded(texts)
 
 
 def _slices(batches: Batches) -> Iterator[pa.Array]:

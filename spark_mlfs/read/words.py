@@ -21,7 +21,7 @@ from ..frames.vectors import raw_bytes, texts_of, within
 
 IN_A_WORD = r"[\p{L}\p{M}\p{N}_]"
 # of texts that are split at a time: their words take some ten times that, measured
-SLICE_BYTES = 16 << 20
+SLICE_BYTES = 8 << 20
 _FIRST_OF_MARKS = 0xCC  # of the first byte of U+0300: texts of signs before that are in NFC
 _PLANE = 0x10000  # code points of nearly all languages
 _APART = "\0"  # stands between the words that a pattern finds
@@ -81,8 +81,31 @@ class Splitting:
             terms = pc.utf8_normalize(terms, "NFC")
         return (_hashed(terms, self.buckets) if self.buckets else terms), starts
 
+    def encoded(self, texts: pa.Array) -> Level:
+        """Return the terms of texts without a null, encoded by a dictionary."""
+        if not self.by_words or self.strip_accents:
+            terms, starts = self.terms(texts)
+            return terms.dictionary_encode(), starts
+        words, starts = self._split(texts)
+        coded = words.dictionary_encode()
+        keep = np.asarray(self._keeps(coded.dictionary))
+        if keep.all():
+            return coded, starts
+        numbers = coded.indices.to_numpy()
+        stays = keep.take(numbers)
+        kept_before = np.cumsum(keep, dtype=np.int32) - np.int32(1)
+        numbers = pa.array(kept_before.take(numbers[stays]))
+        words = coded.dictionary.filter(pa.array(keep))
+        return pa.DictionaryArray.from_arrays(numbers, words), _bounds(stays)[starts]
+
     def words(self, texts: pa.Array) -> Level:
         """Return the words of texts without a null."""
+        words, starts = self._split(texts)
+        keep = self._keeps(words)
+        return words.filter(keep), _bounds(np.asarray(keep))[starts]
+
+    def _split(self, texts: pa.Array) -> Level:
+        """Return what stands between blanks, or what patterns find."""
         texts = self._normalised(texts)
         if self.token_pattern is not None:
             lists = self._found(texts)
@@ -90,13 +113,15 @@ class Splitting:
             lists = pc.split_pattern_regex(texts, self.pattern)
         else:
             lists = pc.ascii_split_whitespace(_with_blanks(texts))
-        words = lists.flatten()
+        offsets = np.asarray(lists.offsets)
+        return lists.flatten(), (offsets - offsets[0]).astype(np.int64)
+
+    def _keeps(self, words: pa.Array) -> pa.Array:
+        """Return whether words are long enough, and no stop words."""
         keep = pc.greater_equal(pc.utf8_length(words), max(1, self.min_length))
         if self.stop_words:
             keep = pc.and_(keep, pc.invert(pc.is_in(words, self._stop_list())))
-        offsets = np.asarray(lists.offsets)
-        starts = _bounds(np.asarray(keep))[offsets - offsets[0]]
-        return words.filter(keep), starts
+        return keep
 
     def _stop_list(self) -> pa.Array:
         words = pa.array(sorted(self.stop_words), pa.large_string())

@@ -26,7 +26,19 @@ def significant(values: ndarray, digits: int = 9) -> ndarray:
 
 def by_score(scores: ndarray) -> ndarray:
     """Return indices by decreasing score; equal scores (to 9 significant digits) by index."""
-    return np.argsort(-significant(scores), kind="stable")
+    values = -significant(scores)
+    order = np.argsort(values)  # several times as quick as a stable one, which differs in ties
+    ascending = values.take(order)
+    changes = ascending[1:] != ascending[:-1]
+    changes &= ~np.isnan(ascending[:-1])  # which come last
+    if changes.all():
+        return order
+    place_bits = len(order).bit_length()
+    key = np.append(0, np.cumsum(changes)) << place_bits
+    key |= order
+    key.sort()
+    key &= (1 << place_bits) - 1
+    return key
 
 
 def best(values: ndarray, open_: ndarray) -> int:

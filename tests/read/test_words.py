@@ -191,6 +191,36 @@ def test_terms_add_up_over_parts_and_pieces(monkeypatch):
     assert whole.frequencies[:3].tolist() == [100, 100, 100]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"min_length": 1, "ngrams": (1, 2)},
+        {"min_length": 4},
+        {"stop_words": frozenset(["the", "of", "word"])},
+        {"strip_accents": True},
+        {"analyzer": "char", "ngrams": (2, 3)},
+        {"token_pattern": r"\w+"},
+        {"ngrams": (1, 2), "buckets": 16},
+    ],
+    ids=lambda options: " ".join(options) or "words",
+)
+def test_terms_are_encoded_as_they_are(options):
+    """Words that are too short, or stop words, are in no dictionary."""
+    words = ["a", "b", "the", "größe", "ab", "x1", "東京都", "é", "of", "word", "Word", "a1"]
+    generator = np.random.default_rng(7)
+    texts = [" ".join(generator.choice(words, generator.integers(0, 9))) for _ in range(90)]
+    column = pa.array([*texts, "", "  ", "a"], pa.large_string())
+    splitting = Splitting(**options)
+    for part in (column, column.slice(3, 40), column.slice(90)):
+        terms, starts = splitting.terms(part)
+        coded, same_starts = splitting.encoded(part)
+        np.testing.assert_array_equal(same_starts, starts)
+        expected = terms.dictionary_encode()
+        assert coded.indices.equals(expected.indices)
+        assert coded.dictionary.equals(expected.dictionary)
+
+
 def random_words(seed, texts=60):
     rng = np.random.default_rng(seed)
     words = np.array([f"w{number}" for number in range(9)])
@@ -240,8 +270,12 @@ def test_tallies_that_take_too_much_are_joined_and_then_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2), (2, 3)])
-def test_counts_of_the_first_pass_are_those_of_texts_that_are_read_again(ngrams, monkeypatch):
-    """Terms of as many texts have the order of their letters; parts come in several batches."""
+@pytest.mark.parametrize("bits", [63, 8])
+def test_counts_of_the_first_pass_are_those_of_texts_that_are_read_again(ngrams, bits, monkeypatch):
+    """Terms of as many texts have the order of their letters; parts come in several batches; words
+    have their turn some at a time."""
+    monkeypatch.setattr("spark_mlfs.read.tally._WORD_BITS", bits)
+    monkeypatch.setattr("spark_mlfs.read.tally.AT_ONCE", 100)
     monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 200)
     texts = [*random_words(5, 150), "", "ab a1 ab", "ab abc", "größe ab", "a1 größe"]
     halves = pa.array(texts[:70], pa.string()), pa.array(texts[70:], pa.string())

@@ -122,6 +122,31 @@ def test_features_of_few_rows_take_their_sums_from_a_table(
         assert by_table(found).tobytes() == want.tobytes()  # of the table that is there
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_codes_of_some_features_are_those_of_all(kind, monkeypatch):
+    """Terms of texts that occur in every row, too, whose code of 0 is not stored."""
+    block, x, y = rows(KINDS[kind])
+    block.x = sp.csr_matrix(np.column_stack([x, 1 + np.arange(len(x)) % 3]))
+    for terms in (False, True):
+        profile = profile_block(block, y.shape[1])
+        profile.terms = terms
+        coding = plan_coding(profile, 4, "width")
+        monkeypatch.setattr("spark_mlfs.blocks.coding.CODED_AT_ONCE", 1 << 14)
+        whole = code_block(block, coding).onehot.toarray()
+        values = block.x.toarray()[:, coding.features]
+        codes = coding.column_codes(values, slice(None))
+        for f, first in enumerate(coding.offsets[:-1]):
+            others = [code for code in range(coding.bins[f]) if code != coding.zero[f]]
+            for slot, code in enumerate(others):
+                assert np.array_equal(whole[:, first + slot], codes[:, f] == code)
+        some = np.array([0, 2, 3, 17, len(coding.features) - 1])
+        fewer = plan_coding(profile.only(coding.features[some]), 4, "width")
+        slots = np.concatenate([np.arange(*coding.offsets[f : f + 2]) for f in some])
+        for size in (7, 1 << 14):
+            monkeypatch.setattr("spark_mlfs.blocks.coding.CODED_AT_ONCE", size)
+            assert np.array_equal(code_block(block, fewer).onehot.toarray(), whole[:, slots])
+
+
 def test_counts_that_serve_once_are_counted_by_ranges(monkeypatch):
     """The same bits, in less memory than all counts at once, and whole where others read them."""
     block, _, y = rows(KINDS["binary"])
