@@ -19,7 +19,7 @@ from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..engine.base import ROW_COPIES
 from ..engine.local import SizingEngine
-from ..errors import beyond
+from ..errors import ONE_WORKER, beyond
 from ..frames.errors import notice
 from ..frames.frame import LocalFrame, LocalSession, NeedsSpark
 from ..frames.memory import FEATURE_BYTES, check_features
@@ -46,6 +46,7 @@ LEAST = 50  # of them, however wide
 SAMPLE_BYTES = 64 << 20  # that they take, about
 PLACES = 8  # of the data that they are from
 LABEL_BYTES = 32  # of a row's id and its labels, about
+SURELY = 1.2  # times the memory: what is foreseen of it is no exact figure
 MARGIN = 1.1  # of rows that are told by some
 WHOLE_BYTES = 32 << 20  # of a frame of which all rows are looked at
 # what of a profile grows with the rows
@@ -320,6 +321,22 @@ def check_packed(spark: Any, rows: Any, config: RunConfig) -> None:
             rows.feature_names,
         )
         reckoning.check()
+
+
+def check_classifier(spark: Any, rows: Any, config: RunConfig) -> None:
+    """Raise `BudgetError` where the classifier surely exceeds this process, before it ranks.
+
+    Of dense rows: what sparse ones take depends on the features that are kept."""
+    name = config.classifier.name
+    count = config.request().for_features(rows.feature_names).count
+    if not (name and count and isinstance(spark, LocalSession)) or rows.profile.sparse:
+        return
+    profile = fullest(rows.profile, count)
+    beside = CLASSIFIERS.create(name).bytes_beside(profile, config.classifier.checked())
+    memory = spark.scratch.memory
+    if ROW_COPIES * profile.size + beside > SURELY * memory:
+        sizing = SizingEngine(profile, Budgets(worker=memory, worker_setting="memory_bytes"))
+        sizing.must_hold_rows(beside, *sizing.state_budget, ONE_WORKER)
 
 
 def scaled(sample: Profile, rows: int) -> Profile:

@@ -33,7 +33,13 @@ from ..statistics.base import Budgets
 from .config import STATES, ConstraintChoice, RunConfig, RunSettings, Selection, configure
 from .dry_run import dry_run
 from .flags import Flags, data_flags, flag_values, method_flags, pairs, set_values
-from .reckoning import check_beforehand, check_packed, is_large, open_rows
+from .reckoning import (
+    check_beforehand,
+    check_classifier,
+    check_packed,
+    is_large,
+    open_rows,
+)
 from .terminal import Stages, print_result
 from .work import Work, load_model, output_table, packed
 
@@ -301,6 +307,7 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
             rows = packed(frame, spark, config.data.grades(), counted=config.counted)
             if not is_large(frame):
                 check_packed(spark, rows, config)
+            check_classifier(spark, rows, config)
     jobs: dict[str, int] = {}
     portrait = None
     with rows:

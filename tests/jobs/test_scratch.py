@@ -59,6 +59,18 @@ def test_a_folder_without_room_or_none(run, tmp_path, monkeypatch):
     assert f"on disk, and {tmp_path} has 9.8 KB left: name a folder with more (--scratch)" in err
 
 
+def test_a_classifier_beyond_the_memory_is_refused_before_the_ranking(run, tmp_path, monkeypatch):
+    from spark_mlfs import pipeline
+
+    flags = ["select", *written(tmp_path, 12_000), "--method", "mim", "--engine", "local"]
+    flags += ["--num-top-features", 30, "--classifier", "br-svm", "--output", tmp_path / "out"]
+    monkeypatch.setattr(pipeline, "rank", lambda *_, **__: pytest.fail("it ranks"))
+    code, _, err = run(*flags, "--memory-bytes", "4M")
+    assert code == 2 and err.count("\n") == 1
+    assert "this needs all 12000 rows of 30 features and 4 labels" in err
+    assert "more than --memory-bytes 4 MB: raise --memory-bytes" in err
+
+
 @pytest.mark.slow
 def test_a_run_that_is_killed_leaves_nothing(tmp_path):
     flags = [*map(str, written(tmp_path, 60_000))]
