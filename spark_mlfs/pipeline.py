@@ -687,9 +687,10 @@ def _ranking_table(
 def _in_order(names: Sequence[str], order: ndarray) -> ndarray | list[str]:
     """Return names in some order."""
     if isinstance(names, list):
-        out = np.empty(len(names), object)
-        out[:] = names
-        return out[order]
+        in_place: ndarray = np.empty(len(names), object)
+        in_place[:] = names
+        ordered: ndarray = in_place[order]
+        return ordered
     return [names[i] for i in order]
 
 

@@ -47,9 +47,9 @@ class ChiSquare(Reduction):
             for part, table in counts.chunks(4):
                 values[part] = self._of_tables(labels, table)
             return values * self.unit
-        for part, stored in counts.stored(labels is not None):
+        for features, stored in counts.stored(labels is not None):
             if labels is None:
-                values[part] = sparse_counts.stored_class_chi_square(stored, counts.totals)
+                values[features] = sparse_counts.stored_class_chi_square(stored, counts.totals)
                 continue
             combine = (
                 sparse_counts.largest_stored
@@ -57,7 +57,7 @@ class ChiSquare(Reduction):
                 else sparse_counts.stored_label_sums
             )
             statistics = sparse_counts.stored_chi_square(stored, counts.label_rows)
-            values[part] = combine(stored, counts.label_rows, *statistics)
+            values[features] = combine(stored, counts.label_rows, *statistics)
         if labels is not None and self.aggregate == "mean":
             values = values / labels.q
         return values * self.unit

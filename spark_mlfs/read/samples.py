@@ -213,8 +213,8 @@ def _number_rows(
         labels = np.zeros((n, 10))
         row, cell = np.nonzero(shown)
         labels[row, digit[row, cell]] = 1
-        cells = vectors.dense(features), vectors.sparse_from_matrix(labels)
-        yield canonical_batch(ids, *cells)
+        label_cells = vectors.sparse_from_matrix(labels)
+        yield canonical_batch(ids, vectors.dense(features), label_cells)
 
 
 def _pieces(batches: Batches, size: int) -> Iterator[ndarray]:
