@@ -15,7 +15,15 @@ from sklearn.metrics import f1_score
 
 import spark_mlfs
 from spark_mlfs import cli
-from spark_mlfs.markup import breakable, columns, environment, longest_word, number, render
+from spark_mlfs.markup import (
+    breakable,
+    columns,
+    environment,
+    fixed,
+    longest_word,
+    number,
+    render,
+)
 from spark_mlfs.report import figures, page
 from spark_mlfs.report.dot_plots import around, before_and_after
 from spark_mlfs.report.figures import DARK, LIGHT, Plot, beside, curve, lines
@@ -258,6 +266,24 @@ def test_names_of_points_stay_within_the_plot():
     names = ["a long name of a method", "short", "low"]
     assert beside(names, [5.0, 97.0, 50.0], [50.0, 30.0, 99.9]) == ["left", "right", ""]
     assert beside(["x" * 40], [50.0], [50.0]) == [""]  # it would lie on the axis
+
+
+def test_correlations_have_two_places_and_short_names_stay_in_a_line():
+    assert [fixed(value) for value in (0.2, -0.0571, -0.001, 1.0, np.nan)] == [
+        "0.20",
+        "−0.06",
+        "0.00",
+        "1.00",
+        "–",
+    ]
+    plot = before_and_after("t", ["f"], [(["a"], 0.2, -0.0571)], text=fixed)
+    assert plot is not None and plot.rows[0][1] == "0.20 → −0.06"
+    name = environment().get_template("macros.html.j2").module.name
+    classes = [
+        re.findall('class="(.*?)"', str(name(text)))[0]
+        for text in ("money-supply", "a " * 20, "b" * 30)
+    ]
+    assert classes == ["name short", "name", "name long"]
 
 
 def test_no_name_of_a_point_lies_on_a_dashed_line():
