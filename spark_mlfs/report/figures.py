@@ -481,7 +481,6 @@ def beside(
     down = [HEIGHT * top / 100 for top in y]
     points = list(zip(across, down, strict=True))
     boxes: list[Box] = [(px - DOT, py - DOT, px + DOT, py + DOT) for px, py in points]
-    boxes += taken
     for i in sorted(range(len(names)), key=lambda i: points[i][1]):
         px, py = points[i]
         length = LETTER * len(names[i])
@@ -496,7 +495,11 @@ def beside(
             across_fits = 0 <= box[0] and box[2] <= WIDTH
             down_fits = 0 <= box[1] and box[3] <= HEIGHT
             inside = across_fits and down_fits
-            if inside and not any(_overlap(box, other) for other in others):
+            # where the plot is wider, a line is further from the point, and not the name
+            reach = (min(px, start), box[1], max(px, end), box[3])
+            is_free = not any(_overlap(box, other) for other in others)
+            is_free &= not any(_overlap(reach, line) for line in taken)
+            if inside and is_free:
                 sides[i] = side
                 boxes.append(box)
                 break

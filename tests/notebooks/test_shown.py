@@ -32,6 +32,17 @@ def test_commands_are_broken_at_70_signs(path):
         assert max(map(len, broken.splitlines())) <= 70
 
 
+def test_commands_stand_in_blocks_of_sh():
+    """Others are not broken, and have no copy button."""
+    for path in sorted((ROOT / "notebooks").rglob("*.md")):
+        for kind, text in re.findall(
+            r"^```(\w*)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        ):
+            assert kind == "sh" or not re.search(
+                r"^(spark-mlfs|pip|spark-submit) ", text, re.MULTILINE
+            ), (path, text)
+
+
 def test_what_a_word_is():
     """A quoted text, what is beside an equals sign, and a command within one stay whole."""
     value = "x" * 30

@@ -194,6 +194,8 @@ def checked():
     manifest = {
         "metrics": measured.metrics(),
         "labels": labels,
+        "labels_that_occur": 4,
+        "macroF1_of_labels_that_occur": 0.5,
         "model": {"path": "m"},
         "finished": "2026-11-26T00:00:00",
     }
@@ -203,7 +205,7 @@ def checked():
 def test_a_check_shows_three_numbers_and_labels_by_rows(checked):
     _, _, text = checked
     head = text[: text.index("<details")]
-    assert head.count("<b>") == 3
+    assert head.count("<b>") == 3 and "No row has 2 of the 6 labels; each counts as 0" in head
     table = section(text, "Label by label")
     places = [table.index(f">{name}<") for name in ("apple", "zebra", "rare thing", "two_rows")]
     assert places == sorted(places)
@@ -289,7 +291,9 @@ def test_correlations_have_two_places_and_short_names_stay_in_a_line():
 def test_no_name_of_a_point_lies_on_a_dashed_line():
     """Nor on the note at its head; on the other side of its point it may stand."""
     points = [("a name", 0.12, 1.0, ""), ("another", 0.08, 3.0, ""), ("third", 0.11, 4.5, "")]
-    for upright, sides in ((False, ["left", "left", "left"]), (True, ["left", "right", ""])):
+    points += [("q", 0.094, 2.0, "")]  # near: where the page is wide, the line crosses its name
+    free, lined = ["left", "left", "left", "left"], ["left", "right", "", "right"]
+    for upright, sides in ((False, free), (True, lined)):
         plot = Plot("t", "x", (0.0, 0.25), (0.0, 5.0), 2)
         if upright:
             plot.upright("mark", 0.1)
@@ -339,7 +343,12 @@ def _any_check():
     measured = SimpleNamespace(rows=3, untagged=0)
     return {
         "checked": measured,
-        "manifest": {"model": {"path": "m"}, "finished": "2026-11-26T00:00"},
+        "manifest": {
+            "model": {"path": "m"},
+            "finished": "2026-11-26T00:00",
+            "labels": [],
+            "labels_that_occur": 0,
+        },
         "rates": (),
         "leading": [(number(1.5e-7), "a")],
         "metrics": [],
