@@ -20,6 +20,7 @@ import json
 import re
 import unicodedata
 import warnings
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -209,6 +210,19 @@ def composed_text(tag: Any) -> Any:
     return unicodedata.normalize("NFC", tag) if isinstance(tag, str) else tag
 
 
+@cache
+def _arrow_composes() -> bool:
+    """Return whether Arrow gives the composed form; that of 14 decomposes whatever it is asked."""
+    return bool(pc.utf8_normalize(pa.array(["\u00e9"]), form="NFC")[0].as_py() == "\u00e9")
+
+
+def composed_texts(texts: pa.Array) -> pa.Array:
+    """Return the same of an array of texts."""
+    if _arrow_composes():
+        return pc.utf8_normalize(texts, form="NFC")
+    return pa.array(map(composed_text, texts.to_pylist()), texts.type)
+
+
 def tidy_text(tag: Any) -> Any:
     """Return a tag that is a text in its composed form without blanks around it, others as they
     are."""
@@ -218,5 +232,5 @@ def tidy_text(tag: Any) -> Any:
 def tidied(tags: pa.Array) -> pa.Array:
     """Return the same of an array of texts."""
     if pc.all(pc.string_is_ascii(tags)).as_py() is False:
-        return pc.utf8_trim(pc.utf8_normalize(tags, form="NFC"), AROUND)
+        return pc.utf8_trim(composed_texts(tags), AROUND)
     return pc.ascii_trim_whitespace(tags)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy import ndarray
 
 from ..errors import ParameterError, option
+from ..frames.tag_texts import composed_texts
 from ..frames.vectors import raw_bytes, texts_of, within
 
 IN_A_WORD = r"[\p{L}\p{M}\p{N}_]"
@@ -78,7 +79,7 @@ class Splitting:
             runs = [self._runs(words, starts, count) for count in range(low, high + 1)]
             terms, starts = _merged(runs)
         if self.strip_accents:  # which takes the letters of Korean apart, too
-            terms = pc.utf8_normalize(terms, "NFC")
+            terms = composed_texts(terms)
         return (_hashed(terms, self.buckets) if self.buckets else terms), starts
 
     def encoded(self, texts: pa.Array) -> Level:
@@ -135,7 +136,7 @@ class Splitting:
         if highest < 0x80:
             return pc.ascii_lower(texts)
         if highest >= _FIRST_OF_MARKS:
-            texts = pc.utf8_normalize(texts, "NFC")
+            texts = composed_texts(texts)
         texts = pc.utf8_lower(texts)
         if not self.strip_accents:
             return texts

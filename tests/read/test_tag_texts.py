@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from spark_mlfs.errors import DataError
-from spark_mlfs.frames.tag_texts import parse_tag_text
+from spark_mlfs.frames import tag_texts
+from spark_mlfs.frames.tag_texts import composed_texts, parse_tag_text
+from spark_mlfs.read.words import Splitting
 
 NAMES = ["a", "O'Brien", 'say "x"', "back\\slash", "line\nend", "é", "😀", "[x]", "a, b", "7"]
 
@@ -88,3 +92,17 @@ def test_objects_give_the_field_that_is_named() -> None:
     assert parse_tag_text('{"name": ["a", "b"]}', "name") == ["a", "b"]
     with pytest.raises(DataError, match="without the field 'nam'; there are 'id', 'name'"):
         parse_tag_text(json.dumps(films), "nam")
+
+
+@pytest.mark.spark35
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("arrow_composes", [None, False])  # Arrow 14 decomposes
+def test_texts_are_composed_by_any_arrow(monkeypatch, kind, arrow_composes):
+    if arrow_composes is not None:
+        monkeypatch.setattr(tag_texts, "_arrow_composes", lambda: arrow_composes)
+    texts = ["größe", unicodedata.normalize("NFD", "größe é"), None, "", "\ufb01 мир й"]
+    found = composed_texts(pa.array(texts, kind))
+    assert found.type == kind
+    assert found.to_pylist() == [t and unicodedata.normalize("NFC", t) for t in texts]
+    decomposed = pa.array([unicodedata.normalize("NFD", "Größe, МИР ελλάς")])
+    assert Splitting().terms(decomposed)[0].to_pylist() == ["größe", "мир", "ελλάς"]
