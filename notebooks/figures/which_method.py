@@ -288,9 +288,7 @@ def how_much_a_label_counts() -> list[str]:
     apart = sum(abs(mean) > half for mean, half in cells)
     halves = [row for name, row in LABEL_POWER.items() if name.endswith("½")]
     means = [np.mean([row[i][0] for row in halves]) for i in range(len(BY_POWER))]
-    found = (
-        f"{apart or 'None'} of the {len(cells)} intervals {'is' if apart == 1 else 'are'} without 0"
-    )
+    found = f"{len(cells) - apart if apart else 'All'} of the {len(cells)} intervals hold 0"
     ways = [f"{abs(mean):.1f} points {'above' if mean > 0 else 'below'}" for mean in means]
     return [
         "## How much a label counts",
