@@ -10,8 +10,8 @@ from scipy import sparse
 
 SETS = {  # distinct rows, and every how many-th feature
     "emotions": (593, 1),
-    "scene": (1800, 6),
-    "yeast": (1600, 2),
+    "scene": (900, 6),
+    "yeast": (600, 2),
     "imdb": (800, 8),
 }
 SCHEMA = T.StructType(

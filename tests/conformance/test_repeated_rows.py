@@ -121,9 +121,12 @@ def case(spark, data_dir):
 
 def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
-        # some methods on imdb oftener: `test_partitions_of_repeated_rows_do_not_matter`
-        turns = {n: pytest.mark.slow for i, n in enumerate(("scene", "yeast", "imdb"), 1)}
-        metafunc.parametrize("name", [pytest.param(n, marks=turns.get(n, ())) for n in SETS])
+        # every method on dense rows and on sparse ones
+        names = ("emotions", "imdb") if "method" in metafunc.fixturenames else SETS
+        always = pytest.mark.slow, ()
+        metafunc.parametrize(
+            "name", [pytest.param(n, marks=always[n == "emotions"]) for n in names]
+        )
 
 
 def same_bits(one, other):
@@ -178,8 +181,10 @@ def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
 
 @pytest.mark.slow
 def test_repeated_rows_over_jobs_give_the_same_bits(case, name, method):
+    """Of seven partitions, of which there are fewer than two hundred rows each, and of three."""
     this = case(name)
-    many = this.get("distributed 3")[method]
+    parts = 7 if name == "imdb" else 3
+    many = this.get(f"distributed {parts}")[method]
     assert many.distributed
     same_bits(many, this.get("bare")[method])
 
@@ -189,25 +194,16 @@ FAMILIES = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", "m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", [1, 2, 4, 13])
+@pytest.mark.parametrize("parts", [1, 4])
 def test_partitions_of_repeated_rows_do_not_matter(case, parts):
     """Everything that is not a count, over a thousand sparse rows in several blocks; counts are
     integers anyway."""
-    frame = case("imdb").table.frame
-    one, many = (
-        rank(frame, "imdb", FAMILIES),
-        rank(frame.repartition(parts), "imdb", FAMILIES, small_bytes=0),
-    )
+    this = case("imdb")
+    one = this.get("bare")
+    many = rank(this.table.frame.repartition(parts), "imdb", FAMILIES, small_bytes=0)
     for method in FAMILIES:
         assert many[method].distributed and not one[method].distributed
         same_bits(many[method], one[method])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("parts", [1, 2, 13])
-def test_partitions_do_not_matter_to_any_method(case, method, parts):
-    this = case("imdb")
-    same_bits(this.get(f"distributed {parts}")[method], this.get("bare")[method])
 
 
 @pytest.mark.slow

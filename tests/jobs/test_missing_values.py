@@ -113,6 +113,11 @@ def test_the_mean_is_that_of_the_training_rows_to_the_bit(spark, runs):
     assert {row.toArray()[0] for row in filled} >= {want[0]}  # what stands in the training rows
 
 
+# a setting on one engine and its like on the other
+FILLING = [("mean", "spark"), ("zero", "local")]
+NOT_FILLING = [("drop", "spark"), ("error", "local")]
+
+
 def scored(spark, runs, name, day, *more):
     day.to_csv(runs[0] / "day.csv", index=False)
     given = [
@@ -143,14 +148,15 @@ def scored(spark, runs, name, day, *more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mean", "zero"])
-def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys, tmp_path):
+@pytest.mark.parametrize(("name", "engine"), FILLING)
+def test_score_check_and_transform_fill_as_in_training(spark, runs, name, engine, capsys, tmp_path):
     day, selected = tomorrow(runs, name), chosen(runs, name)
     means = dict(zip(NAMES, means_of(runs[1]) if name == "mean" else np.zeros(9), strict=True))
     full = day.fillna({f: means[f] for f in selected})
-    code, tags = scored(spark, runs, name, day)
+    on = ("--engine", engine)
+    code, tags = scored(spark, runs, name, day, *on)
     assert code == 0 and len(tags) == 300
-    pd.testing.assert_frame_equal(tags, scored(spark, runs, name, full)[1], check_exact=True)
+    pd.testing.assert_frame_equal(tags, scored(spark, runs, name, full, *on)[1], check_exact=True)
     # what scikit-learn's way gives: the saved machines on the filled matrix
     last = PipelineModel.load(f"{runs[0]}/{name}/pipeline").stages[-1]
     by_hand = last.predictor().predict(full[selected].to_numpy(float))[1]
@@ -168,6 +174,7 @@ def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys
         "--format",
         "csv",
         "--quiet",
+        *on,
     ]
     capsys.readouterr()
     assert cli.main(["check", *given, "--labels-col", "y*", "--json"]) == 0
@@ -198,16 +205,17 @@ def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["drop", "error"])
+@pytest.mark.parametrize(("name", "engine"), NOT_FILLING)
 def test_a_model_that_fills_nothing_names_the_feature_and_the_row(
-    spark, runs, name, capsys, tmp_path
+    spark, runs, name, engine, capsys, tmp_path
 ):
+    on = ("--engine", engine)
     selected = chosen(runs, name)
     aside = next(f for f in NAMES if f not in selected)
     day = table(40, 2, [(17, NAMES.index(selected[1])), (5, NAMES.index(aside))])
     day.insert(0, "doc", [f"d{i}" for i in range(40)])
     told = f"row d17{{}}feature {selected[1]!r} is missing, and the model fills nothing"
-    assert scored(spark, runs, name, day)[0] == 2
+    assert scored(spark, runs, name, day, *on)[0] == 2
     assert told.format(" cannot be used: its ") in capsys.readouterr().err
     given = [
         "--model",
@@ -219,13 +227,14 @@ def test_a_model_that_fills_nothing_names_the_feature_and_the_row(
         "--quiet",
         "--id",
         "doc",
+        *on,
     ]
     assert cli.main(["check", *given, "--labels-col", "y*"]) == 2
     assert told.format(" cannot be used: its ") in capsys.readouterr().err
     assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "cut")]) == 2
     assert told.format(": ") in capsys.readouterr().err
     whole = day.drop(index=17)  # what is missing elsewhere is nobody's business
-    assert scored(spark, runs, name, whole)[0] == 0
+    assert scored(spark, runs, name, whole, *on)[0] == 0
     assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "cut")]) == 0
     assert (
         cli.main(

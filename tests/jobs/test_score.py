@@ -122,7 +122,7 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.local(spark=True)
+@pytest.mark.local
 def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
     base = (
         "score",
@@ -198,7 +198,7 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.local(spark=True)
+@pytest.mark.local
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     base = (
         "score",
@@ -372,6 +372,7 @@ def test_numeric_columns_from_csv(spark, run, tmp_path, capfd):
     assert plan.count("InArrow") == 1 and "EvalPython" not in plan, plan
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     base = (
@@ -428,7 +429,7 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.local(spark=True)
+@pytest.mark.local
 def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(
     spark, corpus, run, refused, tmp_path, monkeypatch
 ):
@@ -561,7 +562,7 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
         "--model",
         corpus / "selection",
         "--data",
-        corpus / "corpus",
+        corpus / "few",
         "--format",
         "parquet",
         "--id",
@@ -584,7 +585,7 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
         [str(c) for c in command], env=environment, text=True, stderr=subprocess.PIPE
     )
     deadline = time.time() + 240
-    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 2:
+    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 1:
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     ended = time.time()
@@ -592,15 +593,15 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
     left = len(list((work / "_parts").glob("*.json")))
     lines = [line for line in said.splitlines() if line.startswith("spark-mlfs: ")]
     assert process.returncode == 143 and time.time() - ended < 30, said
-    kept = f"{left} of 6 parts are done and kept in {work}: the same command goes on with the rest"
+    kept = f"{left} of 3 parts are done and kept in {work}: the same command goes on with the rest"
     assert lines == [f"spark-mlfs: ended by SIGTERM: {kept}"] and "Traceback" not in said, said
     assert (
-        2 <= left < 6
+        1 <= left < 3
         and not list(work.glob("_writing-*"))
         and [p.name for p in tmp_path.iterdir()] == [work.name]
     )
     code, said, err = run(*base, "--output", out)
-    assert code == 0 and f"{40 * (6 - left)} rows scored" in said, err
+    assert code == 0 and f"{80 * (3 - left)} rows scored" in said, err
     assert scored(spark, out)[1] == 240 and [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
@@ -614,7 +615,7 @@ def test_killed_and_started_again(spark, corpus, run, tmp_path):
         "--model",
         corpus / "selection",
         "--data",
-        corpus / "corpus",
+        corpus / "few",
         "--format",
         "parquet",
         "--id",
@@ -640,15 +641,15 @@ def test_killed_and_started_again(spark, corpus, run, tmp_path):
         stderr=subprocess.DEVNULL,
     )
     deadline = time.time() + 120
-    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 2:
+    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 1:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     left = len(list((work / "_parts").glob("*.json")))
-    assert 2 <= left < 6 and not out.exists()
+    assert 1 <= left < 3 and not out.exists()
     code, said, err = run(*base, "--output", out)  # of this process, which is another one
     assert code == 0, err
-    assert "interrupted run" in said and f"{40 * (6 - left)} rows scored" in said
+    assert "interrupted run" in said and f"{80 * (3 - left)} rows scored" in said
     found, count = scored(spark, out)
     assert count == len(found) == 240
     rows_there = spark.read.parquet(f"file://{corpus}/corpus").select(F.col("doc")).collect()

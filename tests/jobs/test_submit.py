@@ -113,8 +113,9 @@ def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
 
 @pytest.mark.slow
 def test_as_a_module(expected, tmp_path):
+    """Without Spark; `test_score` starts and kills one with it."""
     arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", "run")
-    command = [sys.executable, "-m", "spark_mlfs.cli", "select", *arguments]
+    command = [sys.executable, "-m", "spark_mlfs.cli", "select", *arguments, "--engine", "local"]
     done = subprocess.run(
         [str(part) for part in command],
         cwd=tmp_path,

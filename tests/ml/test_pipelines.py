@@ -183,7 +183,7 @@ def settings(spark):
 @pytest.mark.slow
 @pytest.mark.spark35
 def test_long_texts_come_in_small_batches(spark, tmp_path):
-    """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left
+    """16 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left
     alone it gets them all."""
     rows = [
         (i, "cat purr" if i % 2 else "dog bark", ["cats"] if i % 2 else ["dogs"]) for i in range(40)
@@ -199,23 +199,23 @@ def test_long_texts_come_in_small_batches(spark, tmp_path):
     text = 1 << 20
     body = F.rpad(F.when(F.col("id") % 2 == 0, "dog bark ").otherwise("cat purr "), text, "-")
     tags = F.array(F.when(F.col("id") % 2 == 0, "dogs").otherwise("cats")).alias("topics")
-    long = spark.range(0, 64, 1, 1).select(F.col("id").alias("doc"), body.alias("body"), tags)
+    long = spark.range(0, 16, 1, 1).select(F.col("id").alias("doc"), body.alias("body"), tags)
     long.write.parquet(f"file://{tmp_path}/in")
     rows_ = spark.read.parquet(f"file://{tmp_path}/in")
     ready.tagged(rows_, ["doc"]).write.format("noop").mode("overwrite").save()
-    assert noting.batches() == [64 * text]
+    assert noting.batches() == [16 * text]
     before = settings(spark)
     done = corpus.Scoring(
         spark, ready, f"{tmp_path}/in", "parquet", f"{tmp_path}/out", id="doc"
     ).run()
     sizes = noting.batches()
-    assert done["rows"] == 64 and done["tags"] == {"cats": 32, "dogs": 32}
-    assert sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
+    assert done["rows"] == 16 and done["tags"] == {"cats": 8, "dogs": 8}
+    assert sum(sizes) == 16 * text and max(sizes) <= (4 << 20) + text
     checked = Check(ready, "topics").run(rows_)
     sizes = noting.batches()
     assert (
         checked.metrics()["microF1"] == 1
-        and sum(sizes) == 64 * text
+        and sum(sizes) == 16 * text
         and max(sizes) <= (4 << 20) + text
     )
     assert settings(spark) == before
