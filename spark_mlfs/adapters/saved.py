@@ -37,6 +37,7 @@ PIECE_BYTES = (
 PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 ENCODED = "encoder"  # in the metadata of an encoder that has more than parameters
 DATA_HERE = "data/part-00000.parquet"  # in the folder of a stage of this machine
+PLAIN = bytes({*range(32, 127)} - {*b"\\"})  # signs that JSON writes as they are
 AGAIN = "copy the whole folder again, or save it again"
 
 
@@ -126,12 +127,11 @@ def digest(frame: pd.DataFrame) -> int:
 
 def _json_of(column: pd.Series) -> bytes:
     """Return the cells as JSON, missing ones as empty texts; of plain texts many at once."""
-    with suppress(TypeError):  # of others
+    with suppress(TypeError, UnicodeError):  # of others
         plain = '", "'.join(column.tolist())
-        marks = max(0, 2 * (len(column) - 1))
-        is_ascii = plain.isascii() and plain.isprintable()
-        if len(column) and is_ascii and "\\" not in plain and plain.count('"') == marks:
-            return f'["{plain}"]'.encode()
+        data = f'["{plain}"]'.encode()
+        if len(column) and not data.translate(None, PLAIN) and data.count(b'"') == 2 * len(column):
+            return data
     return json.dumps(column.fillna("").tolist()).encode()
 
 

@@ -59,7 +59,8 @@ def attribute_metadata(names: Sequence[str]) -> dict[str, Any]:
         numbered = {"prefix": names.prefix, "first": names.numbers.start, "count": len(names)}
         return {"ml_attr": {"num_attrs": len(names)}, NUMBERED: numbered}
     if len(names) > WIDE:
-        return {"ml_attr": {"num_attrs": len(names)}, LISTED: list(map(str, names))}
+        plain = names if {*map(type, names)} == {str} else map(str, names)
+        return {"ml_attr": {"num_attrs": len(names)}, LISTED: list(plain)}
     attributes = [{"idx": index, "name": str(name)} for index, name in enumerate(names)]
     return {"ml_attr": {"attrs": {"numeric": attributes}, "num_attrs": len(attributes)}}
 

@@ -22,6 +22,7 @@ from .words import Level
 LAST = 32  # bits of a key that are the number of the last word
 _LAST_WORD = (1 << LAST) - 1
 AT_ONCE = 1 << 20  # words with which the runs begin that are counted at a time
+TURNS = 6  # of words, which are found together before each has its own
 _WORD_BITS = 63  # of a whole number that is sorted
 _BLANK = pa.scalar(" ", pa.large_string())
 
@@ -136,39 +137,66 @@ class Entries:
         the ones that are features."""
         if not self.texts:
             return None
-        texts = _joined(self.texts[low - 1 :])
-        counts = _joined(self.counts[low - 1 :])
-        self.begin(0)
+        largest = max((int(part.max(initial=0)) for part in _parts_of(self.counts, low)), default=0)
+        count_bits = largest.bit_length()
+        text_shift = count_bits + len(chosen).bit_length()
         shape = (documents, len(chosen))
-        count_bits = int(counts.max(initial=0)).bit_length()
-        shift = count_bits + len(chosen).bit_length()
-        if shift + documents.bit_length() <= _WORD_BITS:
-            feature_of = np.full(len(frequencies), -1, np.int64)
-            feature_of[chosen] = np.arange(len(chosen))
-            key = np.repeat(feature_of, frequencies)
-            if len(chosen) < len(frequencies):
-                stays = np.flatnonzero(key >= 0)
-                key, texts, counts = (entries.take(stays) for entries in (key, texts, counts))
-            key <<= count_bits
-            key |= counts
-            del counts
-            key |= texts.astype(np.int64) << shift
-            key.sort()
-            ends = np.cumsum(np.bincount(texts, minlength=documents))
-            largest = (1 << count_bits) - 1
-            data = (key & largest).astype(np.min_scalar_type(largest))
-            key >>= count_bits
-            key &= (1 << (shift - count_bits)) - 1
-            return sp.csr_matrix((data, key.astype(np.int32), np.append(0, ends)), shape=shape)
+        if text_shift + documents.bit_length() <= _WORD_BITS:
+            keys = self._keys(low, frequencies, chosen, count_bits, text_shift)
+            keys.sort()
+            starts = np.searchsorted(keys, np.arange(documents + 1) << text_shift)
+            data = (keys & ((1 << count_bits) - 1)).astype(np.min_scalar_type(largest))
+            keys >>= count_bits
+            keys &= (1 << (text_shift - count_bits)) - 1
+            return sp.csr_matrix((data, keys.astype(np.int32), starts), shape=shape)
+        none = np.zeros(0, np.int32)
+        texts = np.concatenate([none, *_parts_of(self.texts, low)])
+        counts = np.concatenate([none, *_parts_of(self.counts, low)])
         starts = np.append(0, np.cumsum(frequencies))
         places = joined_ranges(starts[chosen], starts[chosen + 1])
         lengths = np.append(0, np.cumsum(frequencies[chosen]))
         columns = sp.csc_matrix((counts[places], texts[places], lengths), shape=shape)
         return columns.tocsr()
 
+    def _keys(
+        self,
+        low: int,
+        frequencies: ndarray,
+        chosen: ndarray,
+        count_bits: int,
+        text_shift: int,
+    ) -> ndarray:
+        """Return whole numbers of a text, a feature and a count, of each entry that is one.
 
-def _joined(levels: Sequence[Sequence[ndarray]]) -> ndarray:
-    return np.concatenate([np.zeros(0, np.int32), *itertools.chain(*levels)])
+        The entries are let go."""
+        parts = [*zip(_parts_of(self.texts, low), _parts_of(self.counts, low), strict=True)]
+        self.begin(0)
+        feature_of = np.full(len(frequencies), -1, np.int64)
+        feature_of[chosen] = np.arange(len(chosen))
+        ends = np.cumsum(frequencies)
+        keys = np.empty(int(frequencies[chosen].sum()), np.int64)
+        place = 0
+        entry = 0
+        run = 0
+        while parts:
+            texts, counts = parts.pop(0)
+            entry += len(texts)
+            first, run = run, int(np.searchsorted(ends, entry, side="right"))
+            key = np.repeat(feature_of[first:run], frequencies[first:run])
+            if len(chosen) < len(frequencies):
+                stays = np.flatnonzero(key >= 0)
+                key, texts, counts = (values.take(stays) for values in (key, texts, counts))
+            key <<= count_bits
+            key |= counts
+            key |= texts.astype(np.int64) << text_shift
+            keys[place : place + len(key)] = key
+            place += len(key)
+        return keys
+
+
+def _parts_of(levels: Sequence[Sequence[ndarray]], low: int) -> list[ndarray]:
+    """Return what there is of runs of `low` words and more, one after the other."""
+    return [*itertools.chain(*levels[low - 1 :])]
 
 
 def tally_of(level: Level, high: int = 1) -> Tally:
@@ -196,14 +224,26 @@ def runs_of(
     limits = np.arange(AT_ONCE, len(numbers), AT_ONCE)
     edges = np.unique([0, *np.searchsorted(totals, limits), width])
     parts: list[list[Runs]] = [[] for _ in range(high)]
-    turns = np.arange(len(edges) - 1, dtype=np.min_scalar_type(len(edges)))
-    turn_of = np.repeat(turns, np.diff(edges)).take(numbers)
-    for turn in turns:
-        places = np.flatnonzero(turn_of == turn)
+    for places in _in_turn(numbers, edges):
         beginning = _beginning(places, numbers, rows, parts, entries)
         for part, runs in zip(parts, beginning, strict=True):
             part.append(runs)
     return [_concatenated(part) for part in parts]
+
+
+def _in_turn(numbers: ndarray, edges: ndarray) -> Iterator[ndarray]:
+    """Yield the places of the numbers from each of `edges` to the next, by `TURNS` of these."""
+    turns = np.arange(len(edges) - 1)
+    turn_of = np.repeat(turns, np.diff(edges)).astype(np.min_scalar_type(len(edges))).take(numbers)
+    for first in range(0, len(turns), TURNS):
+        some = turn_of
+        places = None
+        if len(turns) > TURNS:
+            places = np.flatnonzero((turn_of >= first) & (turn_of < first + TURNS))
+            some = turn_of.take(places)
+        for turn in turns[first : first + TURNS]:
+            inside = np.flatnonzero(some == turn)
+            yield inside if places is None else places.take(inside)
 
 
 def _beginning(
@@ -273,9 +313,14 @@ def _counted(
     if entries is not None:
         frequent = np.repeat(texts >= entries.least, texts)
         in_rows = of_texts[frequent] & ((1 << row_bits) - 1)
-        entries.add(length, in_rows.astype(np.int32), counts[frequent].astype(np.int32))
+        often = counts[frequent]
+        entries.add(length, in_rows.astype(np.int32), often.astype(_narrowest(often)))
     keys = keys[begins]
     return keys if distinct is None else distinct[keys], totals, texts
+
+
+def _narrowest(counts: ndarray) -> np.dtype:
+    return np.min_scalar_type(int(counts.max(initial=0)))
 
 
 def _changes(values: ndarray) -> ndarray:
