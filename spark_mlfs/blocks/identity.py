@@ -163,7 +163,7 @@ def _column_factors(d: int) -> ndarray:
 def _folded(values: ndarray) -> ndarray:
     """Return g of values: 64 bits of each float64; 0 for both zeros."""
     if values.dtype == np.uint8 and values.size > 256:
-        return np.asarray(_folded(np.arange(256.0))[values])
+        return _folded(np.arange(256.0)).take(values)
     bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)  # -0.0 + 0.0 = 0.0
     bits *= np.uint64(GOLDEN)
     bits ^= bits >> np.uint64(32)  # the low bits of round numbers are zero: the high ones come down

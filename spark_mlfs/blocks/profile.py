@@ -340,7 +340,12 @@ class Profile:
         facts = {
             name: rule.merged(getattr(left, name), getattr(right, name))
             for name, rule in RULES.items()
+            if name != "filled"
         }
+        if left.filled is left.stored and right.filled is right.stored:  # as of sparse rows
+            facts["filled"] = facts["stored"]
+        else:
+            facts["filled"] = RULES["filled"].merged(left.filled, right.filled)
         merged = Profile(**facts)
         if len(merged.two_valued) and not merged.binary.all():
             for side in (left, right):  # a value of one side may be a third one

@@ -24,6 +24,7 @@ from ..frames.schema import FEATURES, fill_of, rejected_of
 from ..output.folder import MANIFEST, Output, OutputTarget, csv_text
 from ..output.manifest import selection_manifest
 from ..pipeline import Result
+from ..read.texts import let_go_of_counts
 from ..report.page import feature_rows, page, smaller_index
 from ..scoring.local import fit_here
 from ..select.modes import AUTO, GENERAL, KEYS, flag_help, level_setting, rules_help
@@ -305,6 +306,8 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
             check_beforehand(spark, frame, config)
         with stages.stage("prepare"):
             rows = packed(frame, spark, config.data.grades(), counted=config.counted)
+            if not config.classifier.name:
+                let_go_of_counts(frame)
             if not is_large(frame):
                 check_packed(spark, rows, config)
             check_classifier(spark, rows, config)

@@ -236,13 +236,13 @@ def _in_turn(numbers: ndarray, edges: ndarray) -> Iterator[ndarray]:
     turns = np.arange(len(edges) - 1)
     turn_of = np.repeat(turns, np.diff(edges)).astype(np.min_scalar_type(len(edges))).take(numbers)
     for first in range(0, len(turns), TURNS):
-        some = turn_of
+        turns_there = turn_of
         places = None
         if len(turns) > TURNS:
             places = np.flatnonzero((turn_of >= first) & (turn_of < first + TURNS))
-            some = turn_of.take(places)
+            turns_there = turn_of.take(places)
         for turn in turns[first : first + TURNS]:
-            inside = np.flatnonzero(some == turn)
+            inside = np.flatnonzero(turns_there == turn)
             yield inside if places is None else places.take(inside)
 
 

@@ -306,5 +306,12 @@ def corpus_of(frame: Any) -> Corpus | None:
     return vars(frame).get(TEXTS)
 
 
+def let_go_of_counts(frame: Any) -> None:
+    """Forget the counts of all terms, once they are packed; texts that are split already stay."""
+    corpus = corpus_of(frame)
+    if corpus is not None:
+        corpus.split.counts = None
+
+
 def _cell(source: DataFrame, column: str) -> Any:
     return column if isinstance(source, LocalFrame) else F.col(quoted(column)).alias("text")

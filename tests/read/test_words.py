@@ -294,6 +294,8 @@ def test_counts_of_the_first_pass_are_those_of_texts_that_are_read_again(ngrams,
     split.vocabulary = reader.vocabulary
     rows = SplitReader(reader, split).rows
     np.testing.assert_array_equal(rows(0, 10, 40).toarray(), expected[0][10:40])
+    split.counts = None  # as once they are packed
+    np.testing.assert_array_equal(rows(0, 10, 40).toarray(), expected[0][10:40])
     np.testing.assert_array_equal(rows(1, 3, 999).toarray(), expected[1][3:])
     split.counts = None  # as where they take too much: by the numbers of words
     np.testing.assert_array_equal(rows(1, 3, 999).toarray(), expected[1][3:])
