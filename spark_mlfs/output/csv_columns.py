@@ -36,8 +36,8 @@ def plain_texts(column: pd.Series) -> pa.Array | None:
     texts = _as_texts(column)
     if texts is None:
         return None
-    data, offsets = raw_bytes(texts)
-    return None if _MARKED[data[offsets[0] : offsets[-1]]].any() else texts
+    data, _ = raw_bytes(texts)
+    return None if _MARKED[data].any() else texts
 
 
 def lines_of(

@@ -242,12 +242,6 @@ class CsvFiles:
             num_rows=max((f.count for f in facts), default=0),
         )
 
-    def as_texts(self, columns: Iterable[str]) -> CsvFiles:
-        """Return the table with some columns as the texts that they are in the file."""
-        raw = frozenset(columns)
-        kinds = {**self.kinds, **dict.fromkeys(raw, Kind("string"))}
-        return replace(self, kinds=kinds, raw=self.raw | raw)
-
 
 def _has_hexadecimal(content: bytes) -> bool:
     """Return whether ``0x`` stands in records: Arrow takes that for a whole number."""
@@ -278,7 +272,8 @@ def narrowed(frame: Any, columns: Sequence[str] | None, texts: Sequence[str]) ->
     if table is None:
         return frame
     _tell_missing(table, columns or ())
-    table = table.as_texts(texts)
+    kinds = {**table.kinds, **dict.fromkeys(texts, Kind("string"))}
+    table = replace(table, kinds=kinds, raw=table.raw.union(texts))
     if isinstance(frame, LocalFrame):
         return _Here(table.files).frame(table)
     return _There(frame.sparkSession, table.files, {}).frame(table, columns)

@@ -40,8 +40,11 @@ def with_columns_of_fields(source: DataFrame, names: Iterable[str]) -> DataFrame
     if not unknown:
         return source
     is_local = isinstance(source, LocalFrame)
+    kinds: Any = vars(source).get(OBJECTS, {})
+    if not is_local:
+        kinds = {f.name: f.dataType for f in source.schema.fields}
     fields: dict[str, tuple[list[str], Any]] = {}
-    for name, kind in (vars(source).get(OBJECTS, {}) if is_local else _objects(source)).items():
+    for name, kind in kinds.items():
         fields |= _leaves([name], kind)
     patterns = [name.replace("[", "[[]") for name in unknown]
     used = {
@@ -82,12 +85,6 @@ def by_key(source: DataFrame, options: Values) -> dict[str, Any]:
     if kind is None or not kind.name.startswith("array<struct"):
         return dict(options)
     return {**options, "labels": f"{name}.{key}"}
-
-
-def _objects(source: DataFrame) -> dict[str, Any]:
-    """Return the columns of a frame of Spark's that hold objects, or lists of them."""
-    kinds = {f.name: f.dataType for f in source.schema.fields}
-    return {name: kind for name, kind in kinds.items() if _fields_of(kind) is not None}
 
 
 def _of_list(kind: Any) -> Any:

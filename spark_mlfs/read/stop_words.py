@@ -81,9 +81,8 @@ def stop_words_first(
     None where they are no fifth, or the features are not named by words of such a language. A run
     of words counts where all of them are stop words."""
     first = [str(names[place]) for place in order[:FIRST]]
-    likely = [
-        language for language in LANGUAGES if _is_share(_stopped(first, language), len(first))
-    ]
+    least = max(FEWEST, SHARE * len(first))
+    likely = [language for language in LANGUAGES if len(_stopped(first, language)) >= least]
     if not likely:
         return None
     language = likely_language([str(name) for name in names], weights)
@@ -95,7 +94,3 @@ def stop_words_first(
 def _stopped(words: Sequence[str], language: str) -> list[str]:
     listed = stop_words(language)
     return [word for word in words if word and listed.issuperset(word.split(" "))]
-
-
-def _is_share(words: Sequence[str], count: int) -> bool:
-    return len(words) >= max(FEWEST, SHARE * count)

@@ -17,7 +17,6 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..kernels.matrix import runs as joined_ranges
-from .words import Level
 
 LAST = 32  # bits of a key that are the number of the last word
 _LAST_WORD = (1 << LAST) - 1
@@ -197,12 +196,6 @@ class Entries:
 def _parts_of(levels: Sequence[Sequence[ndarray]], low: int) -> list[ndarray]:
     """Return what there is of runs of `low` words and more, one after the other."""
     return [*itertools.chain(*levels[low - 1 :])]
-
-
-def tally_of(level: Level, high: int = 1) -> Tally:
-    """Return the words of some texts, which are encoded by a dictionary, and runs up to `high`."""
-    coded, starts = level
-    return Tally(coded.dictionary, runs_of(coded.indices.to_numpy(), starts, high))
 
 
 def runs_of(

@@ -3,7 +3,6 @@ encoders and of saved pipelines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,6 +118,7 @@ WEIGHING = (Parameter("sublinear", False, Flag(), "1 + ln of a count in its plac
 def splitting_of(p: Values) -> Splitting:
     """Return how these parameters split; `ParameterError` for a pattern that is none."""
     low, high = p["ngrams"]
+    words = p["stop_words"]  # those listed, or of the list of a language
     splitting = Splitting(
         p["analyzer"],
         p["min_length"],
@@ -126,18 +126,11 @@ def splitting_of(p: Values) -> Splitting:
         p["strip_accents"],
         p["token_pattern"],
         p.get("pattern"),
-        stop_words_of(p["stop_words"]),
+        stop_words(words) if isinstance(words, str) else frozenset(words or ()),
         p.get("buckets", 0),
     )
     splitting.check()
     return splitting
-
-
-def stop_words_of(words: str | Sequence[str] | None) -> frozenset[str]:
-    """Return words to leave out: those listed, or of the list of a language."""
-    if not isinstance(words, str):
-        return frozenset(words or ())
-    return stop_words(words)
 
 
 def weighting_of(p: Values, weight: str) -> Weighting:

@@ -16,7 +16,7 @@ from ..frames.frame import Batches, LocalFrame, default_memory
 from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F
 from .split_texts import SPLIT_SHARE, SplitTexts
-from .tally import Entries, Tally, joined, joined_words, runs_of, tally_of
+from .tally import Entries, Tally, joined, joined_words, runs_of
 from .word_vectors import TermVectors, slices_of
 from .words import Level, Splitting
 
@@ -287,7 +287,9 @@ def _facts(words: np.ndarray, rows: int) -> pa.Table:
 
 def _tally(level: Level, splitting: Splitting) -> Tally:
     """Return the terms of a few texts, and the shorter runs of words."""
-    return tally_of(level, _longest(splitting))
+    coded, starts = level
+    runs = runs_of(coded.indices.to_numpy(), starts, _longest(splitting))
+    return Tally(coded.dictionary, runs)
 
 
 def _longest(splitting: Splitting) -> int:
