@@ -51,7 +51,7 @@ from .encoded import (
 )
 from .layout import TEXT_IDS
 from .lines import paths_of, plain
-from .tables import DEFAULTS, open_table
+from .tables import DEFAULTS, LABEL_DELIMITER, open_table
 
 COLUMNS = {
     PATH: "string",
@@ -136,12 +136,7 @@ class Files(Reader):
             Optional(Text("a path")),
             "the table that has them (CSV, Parquet, JSON), by path",
         ),
-        Parameter(
-            "label_delimiter",
-            None,
-            Optional(Text("a text")),
-            "what stands between the tags of a text",
-        ),
+        LABEL_DELIMITER,
         Parameter(
             "label_names",
             None,

@@ -72,6 +72,12 @@ READ_OPTIONS = "_spark_mlfs_read_options"
 FEATURES_COLUMN = Parameter(
     "features", REQUIRED, Names("a column, a list of them or a pattern with *"), "the features"
 )
+LABEL_DELIMITER = Parameter(
+    "label_delimiter",
+    None,
+    Optional(params.Text("a text")),
+    "what stands between the tags of a text",
+)
 # what a row has beside its features, and how Spark reads the table: options of text, too
 COLUMNS = (
     Parameter(
@@ -79,12 +85,7 @@ COLUMNS = (
     ),
     Parameter("id", None, Optional(params.Text("a column")), "column of the row ids"),
     TEXT_IDS,
-    Parameter(
-        "label_delimiter",
-        None,
-        Optional(params.Text("a text")),
-        "what stands between the tags of a text",
-    ),
+    LABEL_DELIMITER,
     *LABEL_OPTIONS,
     Parameter(
         "label_names",
