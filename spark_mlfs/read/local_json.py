@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -109,13 +110,14 @@ def _look(source: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | Non
     record."""
     schemas, first, bad = [pa.schema([])], "", None
     for block in blocks:
-        lines = [line for line in block.splitlines() if line.strip()]
+        lines = [*filter(bytes.strip, block.splitlines())]
         if not lines:
             continue
         first = first or lines[0].decode(errors="replace").strip(" ")
         names: dict[str, pa.DataType]
         # pyarrow does not survive others
-        shaped = all(line[:1] == b"{" and line[-1:] == b"}" for line in lines)
+        ends = {*map(itemgetter(0, -1), lines)}
+        shaped = ends == {(ord("{"), ord("}"))}
         table, message = _records(block, len(lines)) if shaped else (None, "")
         if table is None:
             names = {}
