@@ -145,8 +145,11 @@ class Stream:
             else:
                 return 0
         except csv.Error as error:
-            if not final and "end of data" in str(error):
+            cut = "end of data" in str(error)
+            if cut and not final:
                 return 0
+            if cut and not self.complete:
+                raise LineEndsInQuotes from None
             raise self._malformed(error, reader.line_num) from None
         if record != [*(self.header or ())] and not self.dialect.by_place:
             raise DifferentHeader(",".join(record))

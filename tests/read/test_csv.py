@@ -261,7 +261,7 @@ def test_parts_that_begin_in_quotes_refuse_nothing(end, cell, monkeypatch, tmp_p
     rows = [[n, cell if n == 7 or len(cell) < 99 else "", n % 2] for n in range(60)]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL)
-    writer.writerows([["x", "text", "l"], *rows])
+    writer.writerows([["x", "text", "a label\n" + 30 * "of long name"], *rows])
     path = tmp_path / "t.csv"
     path.write_bytes(text.getvalue().encode())
     monkeypatch.setattr(paths, "SPLIT_BYTES", 150)
