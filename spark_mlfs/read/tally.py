@@ -212,8 +212,12 @@ def runs_of(
         entries.begin(high)
     lengths = np.diff(starts)
     rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    totals = np.cumsum(np.bincount(numbers))
-    width = len(totals)
+    width = 1 + int(numbers.max(initial=-1))
+    totals = np.zeros(width, np.int64)
+    step = max(AT_ONCE, width)
+    for first in range(0, len(numbers), step):
+        totals += np.bincount(numbers[first : first + step], minlength=width)
+    np.cumsum(totals, out=totals)
     limits = np.arange(AT_ONCE, len(numbers), AT_ONCE)
     edges = np.unique([0, *np.searchsorted(totals, limits), width])
     parts: list[list[Runs]] = [[] for _ in range(high)]
@@ -227,7 +231,11 @@ def runs_of(
 def _in_turn(numbers: ndarray, edges: ndarray) -> Iterator[ndarray]:
     """Yield the places of the numbers from each of `edges` to the next, by `TURNS` of these."""
     turns = np.arange(len(edges) - 1)
-    turn_of = np.repeat(turns, np.diff(edges)).astype(np.min_scalar_type(len(edges))).take(numbers)
+    turn_of_word = np.repeat(turns, np.diff(edges)).astype(np.min_scalar_type(len(edges)))
+    turn_of = np.empty(len(numbers), turn_of_word.dtype)
+    for first in range(0, len(numbers), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        turn_of[part] = turn_of_word.take(numbers[part])
     for first in range(0, len(turns), TURNS):
         turns_there = turn_of
         places = None
