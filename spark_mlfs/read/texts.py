@@ -11,7 +11,7 @@ from ..errors import DataError, ParameterError, option
 from ..formats import Reader, documentation, format_of, tabular
 from ..frames.frame import LocalFrame, kinds_of
 from ..frames.names import columns_of, picked, quoted
-from ..frames.schema import FEATURES, with_names
+from ..frames.schema import FEATURES, PACKED_FROM, with_names
 from ..lazy import DataFrame, F, SparkSession
 from ..params import REQUIRED, Choice, Flag, Optional, Parameter, Values
 from .columns import assemble
@@ -229,7 +229,9 @@ class Corpus:
             self.split,
         )
         options = {**DEFAULTS, **self.p, "features": output}
-        frame = with_names(assemble(counted, options), FEATURES, vectors.vocabulary, terms=True)
+        rows = assemble(counted, options)
+        frame = with_names(rows, FEATURES, vectors.vocabulary, terms=True)
+        setattr(frame, PACKED_FROM, vars(rows).get(PACKED_FROM))
         setattr(frame, TEXTS, replace(self, known=vectors))
         return frame
 
