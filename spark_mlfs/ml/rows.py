@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -134,6 +135,8 @@ def with_outputs(
     for i, (name, type_name) in enumerate(outputs.items()):
         value = source(i)
         if type_name == "vector":
+            if not hasattr(F, "arrow_udf"):  # pandas, which is between, makes NaN a null
+                value = F.transform(value, lambda cell: F.coalesce(cell, F.lit(math.nan)))
             value = array_to_vector(value)
         if fault is not None:
             value = or_raise(fault.isNotNull(), fault, value)
