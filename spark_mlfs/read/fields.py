@@ -100,8 +100,9 @@ def _fields_of(kind: Any) -> list[tuple[str, Any]] | None:
     if isinstance(entries, pa.DataType):
         is_object = pa.types.is_struct(entries)
         return [(field.name, field.type) for field in entries] if is_object else None
-    fields = getattr(entries, "fields", None)
-    return fields and [(field.name, field.dataType) for field in fields]
+    if not hasattr(entries, "fields"):
+        return None
+    return [(field.name, field.dataType) for field in entries.fields]
 
 
 def _leaves(path: list[str], kind: Any, listed: bool = False) -> dict[str, tuple[list[str], Any]]:
