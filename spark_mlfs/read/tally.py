@@ -207,7 +207,8 @@ def runs_of(
     """Return the runs up to `high` words of texts, of whose words these are the numbers.
 
     They are counted by their first words, of which some have their turn at a time. `entries` are
-    filled with the texts of each run."""
+    filled with the texts of each run; of the longest runs those alone are returned that are
+    there."""
     if entries is not None:
         entries.begin(high)
     lengths = np.diff(starts)
@@ -273,6 +274,9 @@ def _beginning(
         distinct, totals, texts = _counted(keys, texts_of, length, entries)
         before = sum(len(part.keys) for part in parts[length - 1])
         runs = before + np.searchsorted(distinct, keys) if 1 < length < len(parts) else keys
+        if 1 < length == len(parts) and entries is not None:  # none is longer than they are
+            frequent = np.flatnonzero(texts >= entries.least)
+            distinct, totals, texts = (a.take(frequent) for a in (distinct, totals, texts))
         if length > 1:
             prefix, word = np.divmod(distinct, width)
             distinct = (prefix << LAST) + word
