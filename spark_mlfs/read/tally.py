@@ -223,7 +223,7 @@ def runs_of(
     edges = np.unique([0, *np.searchsorted(totals, limits), width])
     parts: list[list[Runs]] = [[] for _ in range(high)]
     for places in _in_turn(numbers, edges):
-        beginning = _beginning(places, numbers, rows, parts, entries)
+        beginning = _beginning(places, numbers, rows, width, parts, entries)
         for part, runs in zip(parts, beginning, strict=True):
             part.append(runs)
     return [_concatenated(part) for part in parts]
@@ -252,13 +252,13 @@ def _beginning(
     places: ndarray,
     numbers: ndarray,
     rows: ndarray,
+    width: int,
     parts: Sequence[Sequence[Runs]],
     entries: Entries | None,
 ) -> Iterator[Runs]:
     """Yield the runs of one word, of two and so on that begin at these places.
 
-    Before them come those of the `parts`."""
-    width = 1 + int(numbers.max(initial=0))
+    Before them come those of the `parts`. There are `width` words."""
     runs = numbers.take(places).astype(np.int64)
     texts_of = rows.take(places)
     for length in range(1, len(parts) + 1):
