@@ -51,7 +51,7 @@ def answers(spark, older, tmp_path_factory):
     # all marked ones, slow or not: the choice of this run is inherited otherwise
     options = ("-o", "addopts=", "-p", "no:cacheprovider", "-q", "-m", "spark35", "--slow", "all")
     done = environment.called(
-        [older.with_name("pytest"), *options, answering, *marked()], 600, cwd=folder,
+        [older.with_name("pytest"), *options, answering, *marked()], 1500, cwd=folder,
         more={PLACES: os.pathsep.join(map(str, reversed(places)))},
     )  # fmt: skip
     found = places[1] / "loaded.json"
