@@ -20,7 +20,7 @@ from ..kernels.matrix import runs as joined_ranges
 
 LAST = 32  # bits of a key that are the number of the last word
 _LAST_WORD = (1 << LAST) - 1
-AT_ONCE = 1 << 20  # words with which the runs begin that are counted at a time
+AT_ONCE = 1 << 22  # words with which the runs begin that are counted at a time
 TURNS = 6  # of words, which are found together before each has its own
 _WORD_BITS = 63  # of a whole number that is sorted
 _BLANK = pa.scalar(" ", pa.large_string())
@@ -219,7 +219,9 @@ def runs_of(
     for first in range(0, len(numbers), step):
         totals += np.bincount(numbers[first : first + step], minlength=width)
     np.cumsum(totals, out=totals)
-    limits = np.arange(AT_ONCE, len(numbers), AT_ONCE)
+    # few stay near the processor, and each time all words are gone through
+    at_once = min(AT_ONCE, max(AT_ONCE >> 2, len(numbers) >> 2))
+    limits = np.arange(at_once, len(numbers), at_once)
     edges = np.unique([0, *np.searchsorted(totals, limits), width])
     parts: list[list[Runs]] = [[] for _ in range(high)]
     for places in _in_turn(numbers, edges):
