@@ -120,9 +120,10 @@ def test_what_fails_is_told_in_a_line_and_leaves_nothing(cache, monkeypatch, cap
 
 
 @pytest.mark.slow
-def test_a_session_maps_what_was_kept(cache, capsys):
+def test_a_session_maps_what_was_kept(cache, capsys, monkeypatch):
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process maps is read off /proc")
+    monkeypatch.setenv(OPTIONS, "-XX:TieredStopAtLevel=1")  # runs of seconds, as the tests' own
     assert cli.main(["warm-up"]) == 0
     kept = class_archive.archive_path()
     assert f"MB at {kept}" in capsys.readouterr().out

@@ -207,7 +207,9 @@ def test_a_worker_holds_some_files_at_a_time(tmp_path):
 
 
 def run(*arguments):
-    return cli.main([*map(str, arguments)])
+    """A command; without Spark unless it says otherwise, whether a session is there or not."""
+    here = () if "--engine" in arguments else ("--engine", "local")
+    return cli.main([*map(str, (*arguments, *here))])
 
 
 @pytest.fixture(scope="module")
@@ -677,7 +679,7 @@ def test_a_scored_corpus_tells_the_time_of_all_its_parts_once(
     write_files("images", tmp_path, 120, 3, False)
     words = ["score", "--model", tagger, "--data", tmp_path / "files", "--format", "files"]
     words += ["--parts", 3, "--output", tmp_path / "out"]
-    assert cli.main([*map(str, words)]) == 0
+    assert run(*words) == 0
     said = re.findall(r"note: (\S+) files, about", capsys.readouterr().err)
     assert said == ["120"]
 
