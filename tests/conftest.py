@@ -136,6 +136,29 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
+def asks_for_spark(item) -> bool:
+    """Return whether a test takes the session of the tests; with `engine` it does when it runs."""
+    on_any_engine = "engine" in item.fixturenames and not item.get_closest_marker("local")
+    return "spark" in item.fixturenames or on_any_engine
+
+
+def no_session_there() -> bool:
+    """Return, as `of_our_own` does, whether nobody chose a session, whatever is active."""
+    from spark_mlfs.session.local import _CHOSEN_BY
+
+    return not _CHOSEN_BY & set(os.environ)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Commands go to a session that is there: for a test that asks for none there is none, whatever
+    ran before it in its process."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not asks_for_spark(item):
+            patch.setattr("spark_mlfs.cli.work.of_our_own", no_session_there)
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder of the real data sets (``MLFS_DATA``, or ``../shared/data`` beside the repository)."""

@@ -46,7 +46,7 @@ def frame_of(seed: int, n: int) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def home(spark, tmp_path_factory):
+def home(tmp_path_factory):
     """A pipeline of a table with a column called tags, and labelled rows it has not seen."""
     from spark_mlfs import cli
 
@@ -56,7 +56,7 @@ def home(spark, tmp_path_factory):
     labels = ["--labels-col", "tags", "--option", "label_delimiter=;", "--id", "doc"]
     code = cli.main(
         ["select", "--data", str(folder / "train.json"), "--format", "json", "--features", "x*", *labels, "--method", "mim",
-         "--num-top-features", "3", "--classifier", "mlknn", "--output", str(folder / "run")]
+         "--num-top-features", "3", "--classifier", "mlknn", "--engine", "local", "--output", str(folder / "run")]
     )  # fmt: skip
     assert code == 0
     return folder
@@ -249,6 +249,7 @@ def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     )
 
 
+@pytest.mark.local
 def test_macro_f1_is_given_over_the_labels_that_occur_too(run, home, tmp_path):
     rows = frame_of(1, 150)
     kept = rows[~rows["tags"].str.contains("t3|t5")]
