@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -120,6 +121,9 @@ def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     elif not (hasattr(estimator, "feature_names_in_") and column_names(X)):
         named = _named_by_place(X, named, estimator)
     X = named
+    names = column_names(X)
+    if names is not None and not hasattr(X, "iloc"):
+        X = pd.DataFrame(columns=names)  # scikit-learn 1.7 knows no names of Polars 2
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # before scikit-learn 1.6
