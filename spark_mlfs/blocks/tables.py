@@ -285,6 +285,10 @@ def numbers(values: Any, name: str) -> ndarray:
     check_real(x.dtype, name)
     if x.dtype.kind not in "biufOUS":
         raise DataError(f"{name} holds {x.dtype} values; give numbers")
+    if x.dtype == object:  # arrays of one number were numbers to NumPy before 2.4
+        array = next((v for v in x.flat if isinstance(v, ndarray) and v.ndim), None)
+        if array is not None:
+            raise _NotNumbers(name, array)
     try:
         as_float = x.astype(np.float64, copy=False)
     except OverflowError:

@@ -320,13 +320,28 @@ def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:  # noq
             if flag in typed or not with_file:
                 return f"{flag} {_typed(value)}"
         elif as_option or not with_file:
-            owner = "--option" if is_option else owners.get(name, "--set")
+            owner = "--option" if is_option else owners.get(name) or _owner(argv, name)
             if value is None:
                 return f"{owner} {name}"
             return f"{owner} {shlex.quote(f'{name}={_typed(value)}')}"
         return in_python(kind, name, value)
 
     return spell
+
+
+def _owner(argv: Sequence[str], name: str) -> str:
+    """Return the flag that sets a parameter: of the classifier in `argv`, if that has it alone."""
+    from ..classify import CLASSIFIERS
+    from ..methods import METHODS
+
+    flags = {"--method": METHODS, "--classifier": CLASSIFIERS}
+    owners = [
+        flag
+        for flag, word in itertools.pairwise(argv)
+        if flag in flags and word in flags[flag]
+        if any(parameter.name == name for parameter in flags[flag].create(word).parameters)
+    ]
+    return "--classifier-set" if owners == ["--classifier"] else "--set"
 
 
 def _typed(value: str) -> str:

@@ -50,6 +50,17 @@ def plan(tmp_path):
     return write
 
 
+def test_a_parameter_is_set_by_the_flag_of_its_owner():
+    """Of the classifier where that has it and the method does not; `alpha` is of `ridge`."""
+    flags = {"--set", "--classifier-set"}
+    argv = ["select", "--method", "ridge", "--classifier", "br-svm"]
+    text = marked_text(DataError(f"raise {setting('max_iter')} or {setting('alpha')}"))
+    assert spelled(text, spelling_of(argv, flags)) == (
+        "raise --classifier-set max_iter or --set alpha"
+    )
+    assert "--set max_iter" in spelled(text, spelling_of(argv[:3], flags))
+
+
 def test_an_error_that_is_passed_on_keeps_its_settings():
     error = BudgetError(f"raise {setting('memory_bytes')}")
     again = error.reworded(lambda text: f"b: {text}")
