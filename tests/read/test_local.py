@@ -274,6 +274,7 @@ def test_ids_that_stay_texts_are_the_same_rows(spark, columns):
     assert {row[0] for row in there.collect()} == set(ids[0].tolist())
 
 
+@pytest.mark.slow
 def test_ids_of_texts_that_are_parted(spark, columns):
     said = assert_same(
         spark,

@@ -176,6 +176,7 @@ def test_words_of_csv(spark, texts):
     assert len(rows) == 360 and {"the", "cat", "dog_1", "été", "ice", "kelvin"} <= {*names[0]}
 
 
+@pytest.mark.slow
 @pytest.mark.spark35
 def test_words_of_json(spark, texts):
     assert_same(

@@ -692,7 +692,7 @@ def broken_laws(statistic, block, profile):
     law("a state that travelled", lambda: travelled(whole), whole)
     law("states that travelled merge", lambda: all_of([travelled(s) for s in states]), whole)
     if statistic.divisible:
-        for pieces in (2, 3, 7):
+        for pieces in (2, 7):
             law(
                 f"cut into {pieces} and pasted",
                 lambda pieces=pieces: paste(cut(whole, pieces)),
@@ -786,6 +786,7 @@ def test_sizes_are_announced_tightly():
 
 SECONDS = {(relieff.PairNearest, "thin"), (relieff.PairNearest, "thin_half_known")}
 SECONDS |= {(contingency.TwoWay, "wide_dense"), (contingency.TwoWay, "many_sets")}
+SECONDS |= {(mlnb.PopulationLoss, "thin"), (mlnb.PopulationLoss, "thin_half_known")}
 
 
 @pytest.mark.parametrize(
