@@ -334,7 +334,7 @@ def _owner(argv: Sequence[str], name: str) -> str:
     from ..classify import CLASSIFIERS
     from ..methods import METHODS
 
-    flags = {"--method": METHODS, "--classifier": CLASSIFIERS}
+    flags: dict[str, Any] = {"--method": METHODS, "--classifier": CLASSIFIERS}
     owners = [
         flag
         for flag, word in itertools.pairwise(argv)
