@@ -198,7 +198,7 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.local
+@pytest.mark.local(spark=True)
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     base = (
         "score",
