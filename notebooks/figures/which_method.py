@@ -145,7 +145,13 @@ def draw(table: pd.DataFrame) -> None:
     above.set_ylim(len(table) - 0.4, -0.6)
     above.set_xlim(left=table.filter(like=",").min(axis=None) - 2)
     above.set_xlabel("mean rank over the data sets, 1 is best")
-    above.legend(fontsize=8, frameon=False, loc="lower left", handletextpad=0.2)
+    above.legend(
+        fontsize=8,
+        frameon=False,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        handletextpad=0.2,
+    )
     below.scatter(table["stability"], table["mean rank"], s=18, color="#2f63d6")
     points, placed = 200 / np.ptp(table["mean rank"]), []  # of a rank, as the panel is tall
     for method, row in table.iterrows():  # best first: names that would touch move down
