@@ -565,7 +565,7 @@ def test_picks_on_whole_sets_are_those_of_fits_of_the_rows(name, count, step, da
     """Dense and sparse; of columns whose products exceed the budget, the oracle picks among as
     many."""
     x, y = (rows[::step] for rows in load(name, data_dir)[:2])
-    dense = [] if np.prod(x.shape) > 1e8 else [x.toarray() if sp.issparse(x) else x]
+    dense = [] if np.prod(x.shape) > 5e7 else [x.toarray() if sp.issparse(x) else x]
     wanted = None
     for rows in [sp.csr_matrix(x), *dense]:
         held = pack_arrays(rows, y)[0]
