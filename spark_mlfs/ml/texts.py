@@ -33,7 +33,14 @@ class TextAccessors(Checked, HasInputCol, HasOutputCol, parameters=TEXT_COLUMNS)
 
 
 class TextFeaturesModel(TextAccessors, Model, Storable, parameters=SAVED):
-    """Texts as vectors of the terms that were found in training."""
+    """Texts as vectors of the terms that were found in training.
+
+    >>> import spark_mlfs
+    >>> spark = spark_mlfs.local_session()
+    >>> frame = spark.createDataFrame([("red fish",), ("blue fish",)], "text string")
+    >>> model = spark_mlfs.TextFeatures(minDf=1, weight="count").fit(frame)
+    >>> model.getVocabulary()
+    ['fish', 'blue', 'red']"""
 
     def __init__(self, **values: Any) -> None:
         super().__init__()
