@@ -116,7 +116,7 @@ class Pack:
             yield Block.empty(0), Profile(n=batch.num_rows, problem=problem)
             return
         # a profile has numbers of all features, however few values a piece holds
-        pieces = max(1, round(block.nbytes / max(BLOCK_BYTES, 8 * block.d)))
+        pieces = max(1, round(block.nbytes / max(BLOCK_BYTES, 32 * block.d)))
         cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
         for a, z in itertools.pairwise(cuts):
             piece = block if len(cuts) == 2 else block.part(a, z)

@@ -75,7 +75,7 @@ class SplitTexts:
             return 1
         texts, terms = self.counts.shape
         row_bytes = _ENTRY_BYTES * max(1, self.counts.nnz) / max(1, texts)
-        return max(1, int(max(BATCH_BYTES, 16 * terms) / row_bytes))
+        return max(1, int(max(BATCH_BYTES, 32 * terms) / row_bytes))
 
     def counted(self, part: int, first: int, last: int) -> sp.csr_matrix:
         """Return the counts of some texts of a part, by their places."""

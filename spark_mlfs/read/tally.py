@@ -21,9 +21,14 @@ from ..kernels.matrix import runs as joined_ranges
 LAST = 32  # bits of a key that are the number of the last word
 _LAST_WORD = (1 << LAST) - 1
 AT_ONCE = 1 << 22  # words with which the runs begin that are counted at a time
+SUMMED_AT_ONCE = 1 << 19  # keys whose sums are taken together: they stay near the processor
 TURNS = 6  # of words, which are found together before each has its own
 _WORD_BITS = 63  # of a whole number that is sorted
 _BLANK = pa.scalar(" ", pa.large_string())
+
+
+# different keys, how often each occurs, and in how many rows
+Sums = tuple[ndarray, ndarray, ndarray]
 
 
 @dataclass(frozen=True)
@@ -144,10 +149,13 @@ class Entries:
             keys = self._keys(low, frequencies, chosen, count_bits, text_shift)
             keys.sort()
             starts = np.searchsorted(keys, np.arange(documents + 1) << text_shift)
-            data = (keys & ((1 << count_bits) - 1)).astype(np.min_scalar_type(largest))
-            keys >>= count_bits
-            keys &= (1 << (text_shift - count_bits)) - 1
-            return sp.csr_matrix((data, keys.astype(np.int32), starts), shape=shape)
+            data = np.empty(len(keys), np.min_scalar_type(largest))
+            indices = np.empty(len(keys), np.int32)
+            for first in range(0, len(keys), SUMMED_AT_ONCE):
+                part = slice(first, first + SUMMED_AT_ONCE)
+                data[part] = keys[part] & ((1 << count_bits) - 1)
+                indices[part] = keys[part] >> count_bits & ((1 << (text_shift - count_bits)) - 1)
+            return sp.csr_matrix((data, indices, starts), shape=shape)
         none = np.zeros(0, np.int32)
         texts = np.concatenate([none, *_parts_of(self.texts, low)])
         counts = np.concatenate([none, *_parts_of(self.counts, low)])
@@ -203,17 +211,22 @@ def runs_of(
     starts: ndarray,
     high: int,
     entries: Entries | None = None,
+    room: int = 8 * AT_ONCE,
 ) -> list[Runs]:
     """Return the runs up to `high` words of texts, of whose words these are the numbers.
 
-    They are counted by their first words, of which some have their turn at a time. `entries` are
-    filled with the texts of each run; of the longest runs those alone are returned that are
-    there."""
+    `entries` are filled with the texts of each run; of the longest runs those alone are returned
+    that are there. Keys of pairs that fit `room` bytes are sorted together; otherwise runs are
+    counted by their first words, of which some have their turn at a time."""
     if entries is not None:
         entries.begin(high)
     lengths = np.diff(starts)
     rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     width = 1 + int(numbers.max(initial=-1))
+    bits = high * width.bit_length() + len(lengths).bit_length()
+    if high <= 2 and bits <= _WORD_BITS and 8 * len(numbers) <= room:
+        pairs = range(1, high + 1)
+        return [_together(numbers, rows, width, length, high, entries) for length in pairs]
     totals = np.zeros(width, np.int64)
     step = max(AT_ONCE, width)
     for first in range(0, len(numbers), step):
@@ -229,6 +242,40 @@ def runs_of(
         for part, runs in zip(parts, beginning, strict=True):
             part.append(runs)
     return [_concatenated(part) for part in parts]
+
+
+def _together(
+    numbers: ndarray,
+    rows: ndarray,
+    width: int,
+    length: int,
+    high: int,
+    entries: Entries | None,
+) -> Runs:
+    """Return the runs of one word or of two, whose keys are sorted all at once."""
+    row_bits = int(rows.max(initial=0)).bit_length()
+    last = max(0, len(numbers) - length + 1)
+    ordered = np.empty(last, np.int64)
+    count = 0
+    for first in range(0, last, SUMMED_AT_ONCE):
+        begins = slice(first, min(first + SUMMED_AT_ONCE, last))
+        key = numbers[begins].astype(np.int64)
+        if length > 1:
+            ends = slice(first + 1, begins.stop + 1)
+            key *= width
+            key += numbers[ends]
+            inside = rows[begins] == rows[ends]
+            key = key[inside]
+            key <<= row_bits
+            key |= rows[begins][inside]
+        else:
+            key <<= row_bits
+            key |= rows[begins]
+        ordered[count : count + len(key)] = key
+        count += len(key)
+    ordered = ordered[:count]
+    ordered.sort()
+    return _runs_of_keys(*_sums(ordered, row_bits, length, length == high, entries), width, length)
 
 
 def _in_turn(numbers: ndarray, edges: ndarray) -> Iterator[ndarray]:
@@ -273,16 +320,25 @@ def _beginning(
             keys = runs.take(inside)
             keys *= width
             keys += numbers.take(last.take(inside))
-        distinct, totals, texts = _counted(keys, texts_of, length, entries)
+        longest = length == len(parts)
+        distinct, totals, texts = _counted(keys, texts_of, length, longest, entries)
         before = sum(len(part.keys) for part in parts[length - 1])
-        runs = before + np.searchsorted(distinct, keys) if 1 < length < len(parts) else keys
-        if 1 < length == len(parts) and entries is not None:  # none is longer than they are
-            frequent = np.flatnonzero(texts >= entries.least)
-            distinct, totals, texts = (a.take(frequent) for a in (distinct, totals, texts))
-        if length > 1:
-            prefix, word = np.divmod(distinct, width)
-            distinct = (prefix << LAST) + word
-        yield Runs(distinct, totals, texts)
+        runs = before + np.searchsorted(distinct, keys) if 1 < length and not longest else keys
+        yield _runs_of_keys(distinct, totals, texts, width, length)
+
+
+def _runs_of_keys(
+    keys: ndarray,
+    totals: ndarray,
+    texts: ndarray,
+    width: int,
+    length: int,
+) -> Runs:
+    """Return runs of a `length`, whose `keys` are (number of the first words) · `width` + last."""
+    if length > 1:
+        prefix, word = np.divmod(keys, width)
+        keys = (prefix << LAST) + word
+    return Runs(keys, totals, texts)
 
 
 def _concatenated(parts: Sequence[Runs]) -> Runs:
@@ -298,36 +354,81 @@ def _counted(
     keys: ndarray,
     rows: ndarray,
     length: int,
+    longest: bool,
     entries: Entries | None,
-) -> tuple[ndarray, ndarray, ndarray]:
-    """Return the different keys, ascending, how often each occurs, and in how many rows.
-
-    The rows go to the `entries`, those of runs of a `length`."""
+) -> Sums:
+    """Return the sums of keys that occur in these rows, as `_sums` does."""
     row_bits = int(rows[-1] if len(rows) else 0).bit_length()
-    distinct = None
+    different = None
     if int(keys.max(initial=0)).bit_length() + row_bits > _WORD_BITS:
-        distinct, keys = np.unique(keys, return_inverse=True)
+        different, keys = np.unique(keys, return_inverse=True)
     ordered = keys << row_bits
     ordered += rows
     ordered.sort()
-    (places,) = np.nonzero(_changes(ordered))
-    counts = np.diff(places, append=len(ordered))
-    of_texts = ordered.take(places)  # a key in a row, once
-    keys = of_texts >> row_bits
-    (begins,) = np.nonzero(_changes(keys))
-    texts = np.diff(begins, append=len(keys))
-    totals = np.add.reduceat(counts, begins) if len(begins) else counts
-    if entries is not None:
-        frequent = np.repeat(texts >= entries.least, texts)
-        in_rows = of_texts[frequent] & ((1 << row_bits) - 1)
-        often = counts[frequent]
-        entries.add(length, in_rows.astype(np.int32), often.astype(_narrowest(often)))
-    keys = keys[begins]
-    return keys if distinct is None else distinct[keys], totals, texts
+    distinct, totals, texts = _sums(ordered, row_bits, length, longest, entries)
+    return distinct if different is None else different[distinct], totals, texts
 
 
-def _narrowest(counts: ndarray) -> np.dtype:
-    return np.min_scalar_type(int(counts.max(initial=0)))
+def _sums(
+    ordered: ndarray,
+    row_bits: int,
+    length: int,
+    longest: bool,
+    entries: Entries | None,
+) -> Sums:
+    """Return the different keys, ascending, how often each occurs, and in how many rows.
+
+    `ordered` are keys and the rows that hold them, in `row_bits`; runs of a `length`. The rows go
+    to the `entries`; of the `longest` runs those alone are returned that are there."""
+    least = 1 if entries is None else entries.least
+    parts: list[Sums] = []
+    for part in _cut(ordered, row_bits):
+        keys = part >> row_bits
+        changes = _changes(keys)
+        if length > 1 and longest and least > 1:  # most occur less often
+            often = np.diff(np.flatnonzero(changes), append=len(keys))
+            stays = np.repeat(often >= least, often)
+            part, keys, changes = part[stays], keys[stays], changes[stays]
+        places = np.flatnonzero(_changes(part))
+        counts = np.diff(places, append=len(part))
+        begins = np.flatnonzero(changes.take(places))
+        texts = np.diff(begins, append=len(places))
+        firsts = places.take(begins)
+        totals = np.diff(firsts, append=len(part))
+        keys = keys.take(firsts)
+        if entries is not None:
+            frequent = texts >= least
+            stays = np.repeat(frequent, texts)
+            in_rows = part.take(places[stays]) & ((1 << row_bits) - 1)
+            entries.add(length, in_rows.astype(np.int32), _narrow(counts[stays]))
+            if length > 1 and longest:
+                keys, totals, texts = keys[frequent], totals[frequent], texts[frequent]
+        parts.append((keys, totals, texts))
+    if len(parts) == 1:
+        return parts[0]
+    keys, totals, texts = map(np.concatenate, zip(*parts, strict=True))
+    return keys, totals, texts
+
+
+def _cut(ordered: ndarray, row_bits: int) -> Iterator[ndarray]:
+    """Yield sorted keys some at a time, all of a key together; at least one array."""
+    if not len(ordered):
+        yield ordered
+    first = 0
+    while first < len(ordered):
+        last = min(first + SUMMED_AT_ONCE, len(ordered))
+        if last < len(ordered):
+            key = ordered[last] >> row_bits << row_bits
+            last = int(np.searchsorted(ordered, key))
+            if last <= first:
+                highest = key | ((1 << row_bits) - 1)
+                last = int(np.searchsorted(ordered, highest, side="right"))
+        yield ordered[first:last]
+        first = last
+
+
+def _narrow(counts: ndarray) -> ndarray:
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
 def _changes(values: ndarray) -> ndarray:

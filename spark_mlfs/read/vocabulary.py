@@ -218,7 +218,7 @@ def _tally_here(
     words, places = joined_words([coded.dictionary for part in split.levels for coded, _ in part])
     split.number(words, places)
     entries.limit = min(entries.limit, split.limit - split.size)
-    runs = runs_of(*split.all(), _longest(splitting), entries)
+    runs = runs_of(*split.all(), _longest(splitting), entries, split.limit - split.size)
     tally = Tally(words, runs)
     _keep(tallies, tally, memory)
     return tally, documents

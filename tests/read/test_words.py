@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import unicodedata
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -22,6 +24,7 @@ from spark_mlfs.frames.frame import Kind, LocalFrame
 from spark_mlfs.frames.schema import attribute_names
 from spark_mlfs.read import words as read_words
 from spark_mlfs.read.split_texts import SplitTexts
+from spark_mlfs.read.tally import Entries, runs_of
 from spark_mlfs.read.term_index import TermIndex
 from spark_mlfs.read.vocabulary import Choice, TooManyTerms, vocabulary_of
 from spark_mlfs.read.word_vectors import SplitReader, TermVectors
@@ -249,6 +252,40 @@ def test_runs_are_counted_by_numbers_as_they_are_as_texts(ngrams, bits, monkeypa
     assert names == [
         names[i] for i in sorted(range(len(names)), key=lambda i: (-totals[i], names[i]))
     ]
+
+
+@pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.parametrize("at_once", [1, 50, 1 << 19])
+@pytest.mark.parametrize("high", [1, 2])
+def test_runs_sorted_together_are_those_of_turns(least, at_once, high, monkeypatch):
+    monkeypatch.setattr("spark_mlfs.read.tally.AT_ONCE", 64)
+    monkeypatch.setattr("spark_mlfs.read.tally.SUMMED_AT_ONCE", at_once)
+    rng = np.random.default_rng(8)
+    lengths = rng.integers(0, 9, 80)
+    numbers = (rng.zipf(1.4, lengths.sum()) % 23).astype(np.int32)
+    _, numbers = np.unique(numbers, return_inverse=True)
+    numbers, starts = numbers.astype(np.int32), np.append(0, np.cumsum(lengths))
+    of_row = [
+        Counter(
+            tuple(numbers[place : place + high].tolist()) for place in range(first, last - high + 1)
+        )
+        for first, last in itertools.pairwise(starts)
+    ]
+    total = sum(of_row, Counter())
+    texts = Counter(run for row in of_row for run in row)
+    runs = sorted(run for run in texts if high == 1 or texts[run] >= least)
+    kept = [run for run in runs if texts[run] >= least]
+    for room in (1 << 20, 0):
+        entries = Entries(least, 1 << 20)
+        found = runs_of(numbers, starts, high, entries, room)[-1]
+        keys = found.keys.tolist()
+        assert keys == [run[0] if high == 1 else (run[0] << 32) + run[1] for run in runs]
+        assert found.totals.tolist() == [total[run] for run in runs]
+        assert found.texts.tolist() == [texts[run] for run in runs]
+        rows = [row for run in kept for row, counts in enumerate(of_row) if run in counts]
+        assert np.concatenate(entries.texts[-1]).tolist() == rows
+        often = [counts[run] for run in kept for counts in of_row if run in counts]
+        assert np.concatenate(entries.counts[-1]).tolist() == often
 
 
 def test_tallies_that_take_too_much_are_joined_and_then_refused(monkeypatch):
