@@ -51,6 +51,7 @@ LARGE = (
     "jmi",
     "forward",
 )  # also over corpora of up to 1,000,000 sparse rows, 100,000 dense ones
+WIDE = 1_000_000  # features of the command whose seconds a feature are fitted
 SHARES = {
     "sparse of few words": (0.03,),
     "sparse": (0.01, 0.03, 0.1, 1.0),
@@ -401,25 +402,25 @@ def of_corpus(name: str, share: float, folder: Path) -> tuple[str, Any, dict[str
     return "parquet", files, {"features": "features", "labels": "tags", "id": "doc"}
 
 
+def _ranked_by_mim(folder: Path, num_features: int) -> tuple[str, ...]:
+    """Write a table of so many sparse features, each of two rows of 2,000 at least, and return the
+    command that ranks them."""
+    path = folder / f"wide-{num_features}.svm"
+    with path.open("w") as file:
+        for row in range(2_000):
+            features = range(row % 1_000, num_features, 1_000)
+            file.write(f"{row % 5} {' '.join(f'{feature + 1}:1' for feature in features)}\n")
+    return ("select", "--data", str(path), "--format", "libsvm", "--method", "mim")
+
+
 def run(folder: Path, budget: float, spark: bool = True) -> None:
     """Fit everything and write it; methods that `budget` seconds do not suffice for keep what was
     known of them."""
     known = json.loads(COSTS.read_text()) if COSTS.exists() else {}
     before = moment()
     # first: a child is told the memory of its parent as its own
-    few = (
-        "select",
-        "--format",
-        "planted",
-        "--option",
-        "num_rows=300",
-        "--option",
-        "num_labels=3",
-        "--method",
-        "mim",
-    )
-    tiny = command(folder / "out", *few, "--option", "num_features=20")
-    wide = command(folder / "out", *few, "--option", "num_features=20000")
+    tiny = command(folder / "out", *_ranked_by_mim(folder, 20))
+    wide = command(folder / "out", *_ranked_by_mim(folder, WIDE))
     reads = readings()
     large: list[Any] = []
     packed(*of_corpus("dense", SHARES["dense"][0], folder))
@@ -433,7 +434,7 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
     ranks = {**known.get("rank", {}), **methods(large, budget)}
     fits = {**known.get("fit", {}), **classifiers(budget)}
     del large
-    feature = max(0.0, wide["cpu"] - tiny["cpu"]) / 19_980
+    feature = max(0.0, wide["cpu"] - tiny["cpu"]) / (WIDE - 20)
     of_command = {
         "seconds": {"run": tiny["cpu"], "feature": float(f"{feature:.4g}")},
         "memory": int(tiny["MB"]) << 20,
