@@ -1,16 +1,19 @@
-"""Real and planted sets, read by the library and packed, beside the same read by the tests' own
-reader."""
+"""Real and planted sets, read by the tests' own reader: in this process, and packed by Spark."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from oracles.loader import load
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
 from spark_mlfs import pipeline
 from spark_mlfs import read as readers
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.pack import pack
 
 SCHEMA = T.StructType(
@@ -23,19 +26,32 @@ SCHEMA = T.StructType(
 
 
 class Rows:
-    """`x`, `y` as arrays (unknown labels NaN), rows in the order of their ids 0, 1, …, and the
-    packed frame."""
+    """`x`, `y` as arrays (unknown labels NaN), rows in the order of their ids 0, 1, …
 
-    def __init__(self, frame, x, y):
-        self.packed, self.x, self.y = pack(frame, row_id="id"), x, y
+    `held` has them in this process, as a single task of Spark has (`conformance`: to the bit),
+    `packed` those of a frame, made when first asked for."""
+
+    def __init__(self, make, x, y, sparse=False):
+        self.make, self.x, self.y, self.sparse = make, x, y, sparse
+
+    @cached_property
+    def held(self):
+        x = sp.csr_matrix(self.x) if self.sparse else self.x
+        return pack_arrays(x, self.y, ids=np.arange(len(self.y)))[0]
+
+    @cached_property
+    def packed(self):
+        return pack(self.make(), row_id="id")
+
+    def release(self):
+        if "packed" in vars(self):
+            self.packed.release()
 
     def scores(self, method, small=True, **parameters):
-        """Scores of all features, constant ones 0, and the result."""
-        result = pipeline.rank(
-            self.packed,
-            [pipeline.Request.of(method, parameters)],
-            small_bytes=1 << 40 if small else 0,
-        )[0]
+        """Scores of all features, constant ones 0, and the result; of Spark's jobs unless
+        `small`."""
+        rows = self.held if small else self.packed
+        (result,) = pipeline.rank(rows, [pipeline.Request.of(method, parameters)], small_bytes=0)
         out = np.zeros(self.x.shape[1])
         out[result.profile.varying] = result.scores.values
         return out, result
@@ -67,28 +83,31 @@ def planted_rows(n=120, d=14, q=4, seed=3, sparse=False):
 
 
 @pytest.fixture(scope="session")
-def rows(spark, frame_of, request):
-    """`rows(name)`: emotions, flags, scene, yeast; planted, planted-sparse."""
+def rows(request):
+    """`rows(name)`: emotions, flags, scene, yeast, enron; planted, planted-sparse."""
     made = {}
+
+    def fixture(name):
+        return request.getfixturevalue(name)
 
     def get(name):
         if name not in made:
+            sparse = name in ("enron", "planted-sparse")
             if name.startswith("planted"):
-                x, y = planted_rows(sparse=name.endswith("sparse"))
-                made[name] = Rows(frame_of(x, y, name.endswith("sparse")), x, y)
+                x, y = planted_rows(sparse=sparse)
             else:
-                data_dir = request.getfixturevalue("data_dir")
-                x, y, _, _ = load(name, data_dir)
-                folder = data_dir / name
-                if name == "scene":
-                    frame = frame_of(x, y.astype(float))
-                else:
-                    frame = readers.arff(
-                        spark, str(folder / f"{name}.arff.gz"), labels=str(folder / f"{name}.xml")
-                    )
-                made[name] = Rows(frame, x, y.astype(float))
+                x, y, _, _ = load(name, fixture("data_dir"))
+
+            def make():
+                if name.startswith("planted") or name == "scene":
+                    return fixture("frame_of")(x, y.astype(float), sparse)
+                path = fixture("data_dir") / name / name
+                labels = str(path.with_suffix(".xml"))
+                return readers.arff(fixture("spark"), f"{path}.arff.gz", labels=labels)
+
+            made[name] = Rows(make, x, y.astype(float), sparse)
         return made[name]
 
     yield get
     for each in made.values():
-        each.packed.release()
+        each.release()

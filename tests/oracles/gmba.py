@@ -3,6 +3,8 @@ library."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -22,10 +24,10 @@ class Gmba:
         d2 = squared_distances(self.X)
         self.anchors = []
         for i in range(self.n):
-            others = [j for j in range(self.n) if j != i]
-            sim = [j for j in others if self.s[i, j] >= s_min]
-            dissim = [j for j in others if self.s[i, j] < s_min]
-            if len(sim) < k or not dissim:
+            others = np.delete(np.arange(self.n), i)
+            alike = self.s[i, others] >= s_min
+            sim, dissim = others[alike], others[~alike]
+            if len(sim) < k or not len(dissim):
                 continue
             hits = nearest(d2[i], sim, k, self.d)
             miss = nearest(d2[i], dissim, 1, self.d)[0]
@@ -36,7 +38,7 @@ class Gmba:
         delta = (self.X[i] - self.X) ** 2
         d2 = delta @ v
         loss, gradient = 0.0, np.zeros(self.d)
-        r = np.array(dissim)
+        r = dissim
         for j in hits:
             loss += self.s[i, j] * d2[j]
             gradient += self.s[i, j] * delta[j]
@@ -44,7 +46,9 @@ class Gmba:
             on = np.round(inside / self.d, 10) >= 0
             c = self.lam * (self.s[i, j] - self.s[i, r])
             loss += (c * np.maximum(inside, 0)).sum()
-            gradient += ((c * on)[:, None] * (delta[j] - delta[r])).sum(axis=0)
+            pairs = np.zeros(self.n)  # of the misses, which differ
+            pairs[r] = c * on
+            gradient += pairs.sum() * delta[j] - pairs @ delta
         return loss, gradient
 
     def loss(self, v):
@@ -52,8 +56,13 @@ class Gmba:
 
     def gradients(self, v=None):
         """{row: g_i}"""
-        v = np.ones(self.d) if v is None else v
+        if v is None:
+            return self.at_ones
         return {anchor[0]: self.terms(*anchor, v)[1] for anchor in self.anchors}
+
+    @cached_property
+    def at_ones(self):
+        return self.gradients(np.ones(self.d))
 
     def closed(self):
         return -sum(self.gradients().values())

@@ -19,11 +19,10 @@ def f_statistic(x, y):
     n, q = y.shape
     classes = [x[y[:, label] == 1] for label in range(q) if (y[:, label] == 1).any()]
     scores = np.zeros(x.shape[1])
-    for f in range(x.shape[1]):
-        groups = [rows[:, f] for rows in classes]
-        sizes = np.array([len(g) for g in groups])
-        centre = _mean(np.array([_mean(g) for g in groups]), sizes) if groups else 0.0
-        scores[f] = max(n - q, 1) / max(q - 1, 1) * _between_over_within(groups, centre)
+    if classes:
+        sizes = np.array([len(rows) for rows in classes])
+        centre = _mean(np.array([_mean(rows) for rows in classes]), sizes)
+        scores = max(n - q, 1) / max(q - 1, 1) * _between_over_within(classes, centre)
     return rank_by_score(scores, constant_columns(x))
 
 
@@ -40,27 +39,29 @@ def fisher(x, y, label_coding="br"):
     else:
         labelset = np.unique(y, axis=0, return_inverse=True)[1].ravel()
         partitions = [[labelset == u for u in range(labelset.max() + 1)]]
-    scores = np.zeros(x.shape[1])
-    for f in range(x.shape[1]):
-        centre = _mean(x[:, f])
-        parts = [
-            _between_over_within([x[rows, f] for rows in classes], centre) for classes in partitions
-        ]
-        scores[f] = np.mean(parts) if parts else 0.0
+    centre = _mean(x)
+    parts = [_between_over_within([x[rows] for rows in part], centre) for part in partitions]
+    scores = np.mean(parts, axis=0) if parts else np.zeros(x.shape[1])
     return rank_by_score(scores, constant_columns(x))
 
 
-def _between_over_within(groups, centre):
-    between = sum(len(g) * (_mean(g) - centre) ** 2 for g in groups)
-    within = sum(((g - _mean(g)) ** 2).sum() for g in groups)
-    within = max(within, 1e-12 * (between + within))
-    return between / within if within > 0 else 0.0
+def _between_over_within(classes, centre):
+    """(features,) of the classes' rows: a mean and a sum of squares each, feature by feature."""
+    between, within = np.zeros((2, len(centre)))
+    for rows in classes:
+        mean = _mean(rows)
+        between += len(rows) * (mean - centre) ** 2
+        within += ((rows - mean) ** 2).sum(axis=0)
+    within = np.maximum(within, 1e-12 * (between + within))
+    return np.divide(between, within, out=np.zeros_like(within), where=within > 0)
 
 
-def _mean(values, weights=None):
-    """The mean, exact when all values are equal (so that 0/0 is 0/0 and not rounding over
-    rounding)."""
-    return values[0] if (values == values[0]).all() else np.average(values, weights=weights)
+def _mean(rows, weights=None):
+    """(features,) the mean, exact where all values are equal (so that 0/0 is 0/0 and not rounding
+    over rounding)."""
+    return np.where(
+        (rows == rows[0]).all(axis=0), rows[0], np.average(rows, axis=0, weights=weights)
+    )
 
 
 def _dense(x):

@@ -17,10 +17,9 @@ def squared_distances(X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
 
 def nearest(d2_row: np.ndarray, candidates, k: int, features: int) -> list[int]:
     """The k candidates nearest by (round(d2 / features, 10), row)."""
-    return [
-        j
-        for _, j in sorted((round(float(d2_row[j]) / features, 10), int(j)) for j in candidates)[:k]
-    ]
+    rows = np.asarray(candidates, dtype=int)
+    distance = np.round(d2_row[rows] / features, 10)
+    return rows[np.lexsort((rows, distance))[:k]].tolist()
 
 
 def all_nearest(X: np.ndarray, k: int, allowed: np.ndarray | None = None) -> list[list[int]]:

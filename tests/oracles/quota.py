@@ -75,22 +75,24 @@ def labels_of(X, Y, weights=None, categories=(), noise=None, **binning):
         strict=True,
     )
     codes, counts = np.stack(codes, axis=1), np.array(counts)
+    weighed = weights[:, None] * ~np.isnan(Y), weights[:, None] * (Y == 1)
+    known, positive = (each.astype(float) for each in weighed)  # whole numbers all the same
+    tables = []  # of each code, what each label has of it: rows with the label, rows
+    for code in range(counts.max()):
+        here = (codes == code).astype(float)
+        tables.append([(each.T @ here).astype(np.int64) for each in (positive, known)])
     out = []
-    for y in Y.T:
-        known = ~np.isnan(y)
-        w, positive = weights * known, weights * (y == 1)
-        n, N = int(w.sum()), int(positive.sum())
+    for label in range(Y.shape[1]):
+        n, N = int(known[:, label].sum()), int(positive[:, label].sum())
         seen = N
         if noise is not None:
             N = corrected(N, n, noise)[0]
         if seen in (0, n) or N in (0, n):
             out.append(None)
             continue
-        cells = []
-        for code in range(counts.max()):
-            here = codes == code
-            rows = w @ here
-            cells.append((corrected(positive @ here, rows, noise), rows))
+        cells = [
+            (corrected(joint[label], rows[label], noise), rows[label]) for joint, rows in tables
+        ]
         with_label = sum(joint for joint, _ in cells)  # of each feature: it differs by clipping
         positives = np.asarray(with_label, float)
         information = 0.0

@@ -21,10 +21,8 @@ def pairwise(X: np.ndarray, Y: np.ndarray, k: int = 3, anchors=None) -> np.ndarr
     score = np.zeros(d)
     for a in range(q):
         for b in range(a + 1, q):
-            sides = [
-                [i for i in range(n) if Y[i, a] and not Y[i, b]],
-                [i for i in range(n) if Y[i, b] and not Y[i, a]],
-            ]
+            first, second = Y[:, a] > 0, Y[:, b] > 0
+            sides = [np.flatnonzero(first & ~second), np.flatnonzero(second & ~first)]
             if min(map(len, sides)) < k + 1:
                 continue
             total, used = np.zeros(d), 0
@@ -33,7 +31,7 @@ def pairwise(X: np.ndarray, Y: np.ndarray, k: int = 3, anchors=None) -> np.ndarr
                     if i not in anchors:
                         continue
                     used += 1
-                    for j in nearest(d2[i], [j for j in own if j != i], k, d):
+                    for j in nearest(d2[i], own[own != i], k, d):
                         total -= np.abs(X[i] - X[j])
                     for j in nearest(d2[i], other, k, d):
                         total += np.abs(X[i] - X[j])
@@ -50,7 +48,7 @@ def hamming(X: np.ndarray, Y: np.ndarray, k: int = 3, anchors=None) -> np.ndarra
     d2 = squared_distances(X)
     m_dl, m_df, m_dldf, m = 0.0, np.zeros(d), np.zeros(d), 0.0
     for i in range(n) if anchors is None else anchors:
-        for j in nearest(d2[i], [j for j in range(n) if j != i], k, d):
+        for j in nearest(d2[i], np.delete(np.arange(n), i), k, d):
             difference = np.abs(X[i] - X[j])
             labels = float((Y[i] != Y[j]).mean())
             m_dl += labels
