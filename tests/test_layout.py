@@ -19,7 +19,7 @@ ORACLES = Path(__file__).with_name("oracles")
 
 # a room uses the rooms before it, and none after
 ROOMS = """
-ground kernels solvers frames media read blocks statistics engine methods extract classify select
+ground kernels solvers frames media texts read blocks statistics engine methods extract classify select
 pipeline adapters sklearn ml testing output evaluate states scoring report mlflow session cli
 """.split()
 SMALL = (

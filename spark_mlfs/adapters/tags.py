@@ -16,7 +16,7 @@ from ..classify.base import Predictor
 from ..errors import ParameterError, setting
 from ..kernels.matrix import Matrix
 from ..media.base import passages_of
-from ..read.word_vectors import TextReader
+from ..texts.word_vectors import TextReader
 from .contributions import WHY, Contributions
 
 CHOSEN = "__labels__"  # the column of the numbers of the labels that a row gets

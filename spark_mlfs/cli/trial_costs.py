@@ -27,8 +27,8 @@ from ..evaluate.trials import Candidate, ClassifierSpec, Design, evaluated
 from ..frames.frame import LocalSession, NeedsSpark, num_cores
 from ..markup import size
 from ..pipeline import Request, Solve
-from ..read.vocabulary import Choice
 from ..statistics.base import Budgets
+from ..texts.vocabulary import Choice
 from .dry_run import (
     bytes_of_process,
     disk_line,

@@ -22,10 +22,10 @@ from ..blocks.pack import collected
 from ..formats import counts_words
 from ..frames.frame import Batches
 from ..read.texts import TextTable, chosen_weighting
-from ..read.vocabulary import Choice, bounds_of
-from ..read.word_vectors import Weighting, idf_of
 from ..sections import Data
 from ..statistics.base import accumulate
+from ..texts.vocabulary import Choice, bounds_of
+from ..texts.word_vectors import Weighting, idf_of
 from .block_folds import blocks_of, encoded, identified
 from .derived import mapped
 

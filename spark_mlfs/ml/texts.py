@@ -14,14 +14,14 @@ from ..errors import ParameterError, worker_errors
 from ..frames.names import column_named
 from ..frames.schema import with_names
 from ..frames.sessions import as_spark
-from ..read.text_options import (
+from ..texts.text_options import (
     SAVED,
     TEXT_ENCODERS,
     fitted_vectors,
     restored_vectors,
     saved_vectors,
 )
-from ..read.word_vectors import TermVectors, vector_cells
+from ..texts.word_vectors import TermVectors, vector_cells
 from .base import SESSION, EntryStage
 from .params import Checked
 from .persistence import Storable

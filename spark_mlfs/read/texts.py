@@ -14,14 +14,8 @@ from ..frames.names import columns_of, picked, quoted
 from ..frames.schema import FEATURES, PACKED_FROM, with_names
 from ..lazy import DataFrame, F, SparkSession
 from ..params import REQUIRED, Choice, Flag, Optional, Parameter, Values
-from .columns import assemble
-from .csv_files import narrowed
-from .dialect import CSV_OPTIONS
-from .fields import with_fields
-from .layout import label_texts
-from .split_texts import SPLIT_SHARE, SplitTexts
-from .tables import COLUMNS, DEFAULTS, how_files_are_read, open_by, source_of
-from .text_options import (
+from ..texts.split_texts import SPLIT_SHARE, SplitTexts
+from ..texts.text_options import (
     CHOOSING,
     NORM,
     PATTERN,
@@ -30,8 +24,14 @@ from .text_options import (
     splitting_of,
     weighting_of,
 )
-from .vocabulary import MOST_TERMS
-from .word_vectors import WEIGHTS, TermVectors, Weighting, with_vectors
+from ..texts.vocabulary import MOST_TERMS
+from ..texts.word_vectors import WEIGHTS, TermVectors, Weighting, with_vectors
+from .columns import assemble
+from .csv_files import narrowed
+from .dialect import CSV_OPTIONS
+from .fields import with_fields
+from .layout import label_texts
+from .tables import COLUMNS, DEFAULTS, how_files_are_read, open_by, source_of
 
 # what is read of texts whose sums are to be added up
 ALL_TERMS = {"min_df": 1, "max_df": 1, "vocab_size": MOST_TERMS}

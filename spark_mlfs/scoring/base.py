@@ -17,12 +17,12 @@ from ..frames.names import columns_of, near
 from ..frames.schema import CATEGORIES, FEATURES, attribute_names
 from ..lazy import cached_property
 from ..media.base import ENCODERS, EncodeCells, encoder_of_class
-from ..read.ascii_words import PATTERN, WordCounts
 from ..read.content import encoder_of
 from ..read.encoded import CONTENT, REASON
 from ..read.fields import with_fields
-from ..read.text_options import SAVED, restored_vectors, saved_vectors
-from ..read.word_vectors import TermVectors, TextReader
+from ..texts.ascii_words import PATTERN, WordCounts
+from ..texts.text_options import SAVED, restored_vectors, saved_vectors
+from ..texts.word_vectors import TermVectors, TextReader
 
 
 @dataclass(frozen=True)

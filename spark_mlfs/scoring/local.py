@@ -69,9 +69,9 @@ from ..frames.stages import LastStage, mapped, with_metadata_of
 from ..media.base import encoder_of_class
 from ..pipeline import Progress, compute
 from ..read.encoded import PASSAGE, REASON, encoded
-from ..read.text_options import SAVED
 from ..read.texts import corpus_of
 from ..statistics.base import Budgets
+from ..texts.text_options import SAVED
 from .base import (
     SELECTED,
     STATE,

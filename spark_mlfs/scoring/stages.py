@@ -38,10 +38,10 @@ from ..ml.rows import FeatureSource, map_rows
 from ..ml.selectors import MultiLabelSelectorModel
 from ..ml.texts import TextFeaturesModel
 from ..pipeline import Progress
-from ..read.ascii_words import WordCounts
 from ..read.encoded import CONTENT, PASSAGE, REASON, widest
 from ..read.texts import corpus_of
-from ..read.word_vectors import vector_cells
+from ..texts.ascii_words import WordCounts
+from ..texts.word_vectors import vector_cells
 from .base import (
     SELECTED,
     STATE,

@@ -15,8 +15,8 @@ from numpy import ndarray
 from ..blocks.profile import Profile
 from ..errors import DataNotice, option, setting
 from ..methods.base import Scores
-from ..read.stop_words import FIRST, stop_words_first
 from ..statistics.stretched import Far, Stretched
+from ..texts.stop_words import FIRST, stop_words_first
 from .request import Request
 from .rules import Evidence
 

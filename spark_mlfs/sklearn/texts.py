@@ -18,9 +18,9 @@ from ..errors import ParameterError, spelled_by
 from ..frames.frame import Kind, LocalFrame, default_memory, num_cores
 from ..kernels.matrix import TermMatrix
 from ..lazy import Self
-from ..read.split_texts import SPLIT_SHARE, SplitTexts
-from ..read.text_options import TEXT_ENCODERS, fitted_vectors
-from ..read.word_vectors import SplitReader, TermVectors
+from ..texts.split_texts import SPLIT_SHARE, SplitTexts
+from ..texts.text_options import TEXT_ENCODERS, fitted_vectors
+from ..texts.word_vectors import SplitReader, TermVectors
 from .base import ArrayEstimator
 
 

@@ -15,8 +15,8 @@ from numpy import ndarray
 from ..kernels.fold_sums import FoldSums
 from ..kernels.gram import GramStatistics
 from ..kernels.sparse_counts import PairMoments
-from ..read.word_vectors import idf_of
 from ..statistics.moments import Moments
+from ..texts.word_vectors import idf_of
 from .basis import TERMS
 
 TFIDF = "term_weight=tfidf"

@@ -26,10 +26,10 @@ from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier,
 from spark_mlfs.adapters.tags import best_labels
 from spark_mlfs.frames.parquet import open_parquet
 from spark_mlfs.mlflow.tagger import Steps
-from spark_mlfs.read.ascii_words import WordCounts
 from spark_mlfs.scoring.base import word_counts
 from spark_mlfs.scoring.local import load_here
 from spark_mlfs.scoring.stages import Scorer, WordCounter, fit_pipeline, load_scorer
+from spark_mlfs.texts.ascii_words import WordCounts
 
 LETTERS = st.sampled_from("aAbZ09_ .,-\n\tàÉßſ\u0130\u212aΣ\u2028日\U0001f600")
 
@@ -73,7 +73,7 @@ def test_counts_are_scikit_learn_s(monkeypatch):
     assert less[:, :5].nnz == 0 and (less[:, 5:] != expected[:, 5:]).nnz == 0
     with monkeypatch.context() as patch:
         split_at_once, count = [], WordCounts.counts
-        patch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 5000)
+        patch.setattr("spark_mlfs.texts.word_vectors.SLICE_BYTES", 5000)
         patch.setattr(
             WordCounts,
             "counts",

@@ -111,8 +111,8 @@ def test_a_matrix_is_of_the_best_terms_alone(run, tmp_path, monkeypatch):
 
 
 def test_too_many_terms_are_hashed(folder, monkeypatch):
-    monkeypatch.setattr("spark_mlfs.read.vocabulary.MOST_TERMS", 30)
-    monkeypatch.setattr("spark_mlfs.read.text_options.BUCKETS", 1 << 18)
+    monkeypatch.setattr("spark_mlfs.texts.vocabulary.MOST_TERMS", 30)
+    monkeypatch.setattr("spark_mlfs.texts.text_options.BUCKETS", 1 << 18)
     texts = pd.read_csv(folder / "train.csv.gz")["body"]
     encoder = TextFeatures(weight="count", ngrams=(1, 1))
     with pytest.warns(UserWarning, match="hashed to 262144 features, whose names are numbers"):

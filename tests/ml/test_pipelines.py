@@ -20,10 +20,10 @@ from spark_mlfs.ml import persistence
 from spark_mlfs.ml.persistence import load_pipeline, save_pipeline
 from spark_mlfs.output import folder
 from spark_mlfs.output.folder import OutputTarget
-from spark_mlfs.read.word_vectors import TextReader
 from spark_mlfs.scoring import corpus
 from spark_mlfs.scoring import stages as scorer
 from spark_mlfs.scoring.check import Check
+from spark_mlfs.texts.word_vectors import TextReader
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from spark_mlfs.errors import DataError
 from spark_mlfs.frames import tag_texts
 from spark_mlfs.frames.tag_texts import composed_texts, parse_tag_text
-from spark_mlfs.read.words import Splitting
+from spark_mlfs.texts.words import Splitting
 
 NAMES = ["a", "O'Brien", 'say "x"', "back\\slash", "line\nend", "é", "😀", "[x]", "a, b", "7"]
 

@@ -22,14 +22,14 @@ from spark_mlfs import ParameterError, read, states
 from spark_mlfs.errors import camel
 from spark_mlfs.frames.frame import Kind, LocalFrame
 from spark_mlfs.frames.schema import attribute_names
-from spark_mlfs.read import words as read_words
-from spark_mlfs.read.split_texts import SplitTexts
-from spark_mlfs.read.tally import Entries, runs_of
-from spark_mlfs.read.term_index import TermIndex
-from spark_mlfs.read.vocabulary import Choice, TooManyTerms, vocabulary_of
-from spark_mlfs.read.word_vectors import SplitReader, TermVectors
-from spark_mlfs.read.words import Splitting
 from spark_mlfs.sklearn import MIMSelector, TextFeatures
+from spark_mlfs.texts import words as text_words
+from spark_mlfs.texts.split_texts import SplitTexts
+from spark_mlfs.texts.tally import Entries, runs_of
+from spark_mlfs.texts.term_index import TermIndex
+from spark_mlfs.texts.vocabulary import Choice, TooManyTerms, vocabulary_of
+from spark_mlfs.texts.word_vectors import SplitReader, TermVectors
+from spark_mlfs.texts.words import Splitting
 
 
 def words_of(text, **options):
@@ -85,7 +85,7 @@ def test_blanks_stand_where_the_pattern_finds_no_word():
     signs = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     texts = pa.array(["x" + sign + "y" for sign in signs], pa.large_string())
     slow = pc.split_pattern_regex(texts, r"[^\p{L}\p{M}\p{N}_]+")
-    fast = pc.ascii_split_whitespace(read_words._with_blanks(texts))
+    fast = pc.ascii_split_whitespace(text_words._with_blanks(texts))
     same = pc.equal(pc.list_value_length(slow), pc.list_value_length(fast))
     # signs of ASCII are put in lower case on the way
     assert pc.all(same).as_py() and slow.flatten().equals(pa.array(fast.flatten()))
@@ -106,7 +106,7 @@ def test_large_texts_are_split_in_slices(monkeypatch):
     texts = [f"wort{i % 7} größe {i}" for i in range(500)]
     reader = TermVectors(("größe", "wort3", "absent"))
     whole = reader(pa.array(texts))
-    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 400)
+    monkeypatch.setattr("spark_mlfs.texts.word_vectors.SLICE_BYTES", 400)
     sliced = reader(pa.array(texts)[3:])
     assert (sliced != whole[3:]).nnz == 0 and whole.sum() == 500 + 71
     assert reader.of(np.array([1, 0]))(pa.array(texts))[3].toarray().tolist() == [[1, 1]]
@@ -184,8 +184,8 @@ def test_a_stage_is_saved_and_loaded(spark, tmp_path):
 def test_terms_add_up_over_parts_and_pieces(monkeypatch):
     texts = [f"wort{i % 7} größe{i % 3} x{i}" for i in range(300)] + [None]
     whole = TextFeatures(min_df=1, weight="count").fit(texts).vectors_
-    monkeypatch.setattr("spark_mlfs.read.vocabulary.AT_ONCE", 20)
-    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 300)
+    monkeypatch.setattr("spark_mlfs.texts.vocabulary.AT_ONCE", 20)
+    monkeypatch.setattr("spark_mlfs.texts.word_vectors.SLICE_BYTES", 300)
     for cores in (1, 3):
         monkeypatch.setattr("spark_mlfs.sklearn.texts.num_cores", lambda cores=cores: cores)
         pieces = TextFeatures(min_df=1, weight="count").fit(texts).vectors_
@@ -234,8 +234,8 @@ def random_words(seed, texts=60):
 @pytest.mark.parametrize("bits", [63, 8])
 def test_runs_are_counted_by_numbers_as_they_are_as_texts(ngrams, bits, monkeypatch):
     """Texts come in many slices; keys of few bits are numbered anew before they are sorted."""
-    monkeypatch.setattr("spark_mlfs.read.tally._WORD_BITS", bits)
-    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 200)
+    monkeypatch.setattr("spark_mlfs.texts.tally._WORD_BITS", bits)
+    monkeypatch.setattr("spark_mlfs.texts.word_vectors.SLICE_BYTES", 200)
     texts = random_words(1)
     oracle = CountVectorizer(ngram_range=ngrams)
     expected = oracle.fit_transform(texts)
@@ -258,8 +258,8 @@ def test_runs_are_counted_by_numbers_as_they_are_as_texts(ngrams, bits, monkeypa
 @pytest.mark.parametrize("at_once", [1, 50, 1 << 19])
 @pytest.mark.parametrize("high", [1, 2])
 def test_runs_sorted_together_are_those_of_turns(least, at_once, high, monkeypatch):
-    monkeypatch.setattr("spark_mlfs.read.tally.AT_ONCE", 64)
-    monkeypatch.setattr("spark_mlfs.read.tally.SUMMED_AT_ONCE", at_once)
+    monkeypatch.setattr("spark_mlfs.texts.tally.AT_ONCE", 64)
+    monkeypatch.setattr("spark_mlfs.texts.tally.SUMMED_AT_ONCE", at_once)
     rng = np.random.default_rng(8)
     lengths = rng.integers(0, 9, 80)
     numbers = (rng.zipf(1.4, lengths.sum()) % 23).astype(np.int32)
@@ -289,7 +289,7 @@ def test_runs_sorted_together_are_those_of_turns(least, at_once, high, monkeypat
 
 
 def test_tallies_that_take_too_much_are_joined_and_then_refused(monkeypatch):
-    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 200)
+    monkeypatch.setattr("spark_mlfs.texts.word_vectors.SLICE_BYTES", 200)
     texts = pa.array(random_words(2, 400), pa.large_string())
     batch = pa.RecordBatch.from_arrays([texts], ["text"])
     frame = LocalFrame([lambda: iter([batch])], {"text": Kind("string")})
@@ -311,9 +311,9 @@ def test_tallies_that_take_too_much_are_joined_and_then_refused(monkeypatch):
 def test_counts_of_the_first_pass_are_those_of_texts_that_are_read_again(ngrams, bits, monkeypatch):
     """Terms of as many texts have the order of their letters; parts come in several batches; words
     have their turn some at a time."""
-    monkeypatch.setattr("spark_mlfs.read.tally._WORD_BITS", bits)
-    monkeypatch.setattr("spark_mlfs.read.tally.AT_ONCE", 100)
-    monkeypatch.setattr("spark_mlfs.read.word_vectors.SLICE_BYTES", 200)
+    monkeypatch.setattr("spark_mlfs.texts.tally._WORD_BITS", bits)
+    monkeypatch.setattr("spark_mlfs.texts.tally.AT_ONCE", 100)
+    monkeypatch.setattr("spark_mlfs.texts.word_vectors.SLICE_BYTES", 200)
     texts = [*random_words(5, 150), "", "ab a1 ab", "ab abc", "größe ab", "a1 größe"]
     halves = pa.array(texts[:70], pa.string()), pa.array(texts[70:], pa.string())
     batches = [pa.RecordBatch.from_arrays([half], ["text"]) for half in halves]
@@ -418,8 +418,8 @@ def test_what_counts_sees_whether_a_term_occurs_on_spark(spark, monkeypatch):
     few = spark_mlfs.TextFeatures(minDf=1, inputCol="body", vocabSize=4).fit(frame)
     names = TextFeatures(min_df=1, vocab_size=4).fit(texts).get_feature_names_out()
     assert few.getVocabulary() == names.tolist()
-    monkeypatch.setattr("spark_mlfs.read.vocabulary.MOST_TERMS", 3)
-    monkeypatch.setattr("spark_mlfs.read.text_options.BUCKETS", 1 << 12)
+    monkeypatch.setattr("spark_mlfs.texts.vocabulary.MOST_TERMS", 3)
+    monkeypatch.setattr("spark_mlfs.texts.text_options.BUCKETS", 1 << 12)
     with pytest.warns(UserWarning, match="of this process: they are hashed to 4096 features"):
         hashed = spark_mlfs.TextFeatures(minDf=1, inputCol="body").fit(frame)
     assert hashed.getBuckets() == 4096 and len(hashed.getVocabulary()) == 9

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from spark_mlfs import cli, rank, states
 from spark_mlfs.errors import DataNotice, ParameterError
-from spark_mlfs.read.stop_words import (
+from spark_mlfs.texts.stop_words import (
     LANGUAGES,
     likely_language,
     stop_words,
