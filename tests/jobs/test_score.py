@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.ml import PipelineModel
-from pyspark.sql import functions as F
 
 import spark_mlfs
 from spark_mlfs import cli
@@ -55,7 +54,7 @@ def put(folder, table, part=0):
 
 
 @pytest.fixture(scope="module")
-def corpus(spark, tmp_path_factory):
+def corpus(tmp_path_factory):
     """A training table, a corpus of six files, the same rows in three (`few`), and a selection with
     its pipeline."""
     folder = tmp_path_factory.mktemp("corpus")
@@ -67,10 +66,24 @@ def corpus(spark, tmp_path_factory):
     code = cli.main(
         ["select", "--data", f"{folder}/train", "--format", "parquet", "--features", "embedding", "--labels-col", "tags_given",
          "--method", "mim", "--num-top-features", "4", "--classifier", "mlknn", "--classifier-set", "k=5",
-         "--output", f"{folder}/selection"]
+         "--engine", "local", "--output", f"{folder}/selection"]
     )  # fmt: skip
     assert code == 0
     return folder
+
+
+def base_of(corpus, *more, files="few"):
+    """The command that scores the corpus, in three files or six."""
+    model = ("--model", corpus / "selection", "--format", "parquet", "--id", "doc")
+    return ("score", *model, "--data", corpus / files, *more)
+
+
+@pytest.fixture(scope="module")
+def whole(spark, corpus):
+    """The rows of a run that nothing disturbed."""
+    command = base_of(corpus, "--engine", "local", "--quiet", "--output", corpus / "whole")
+    assert cli.main([str(word) for word in command]) == 0
+    return scored(spark, corpus / "whole")[0]
 
 
 def scored(spark, folder):
@@ -82,10 +95,11 @@ def scored(spark, folder):
 @pytest.mark.local(spark=True)
 def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     out = tmp_path / "out"
-    code, said, err = run(
-        "score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc",
-        "--keep", "number", "--all-scores", "--output", out,
-    )  # fmt: skip
+    base = base_of(corpus, "--keep", "number", "--all-scores", "--output", out)
+    forecast = json.loads(run(*base, "--dry-run", "--json")[1])
+    names = ("rows", "parts", "parts_done", "labels", "features")
+    assert [forecast[name] for name in names] == [240, 3, 0, 4, 6]
+    code, said, err = run(*base)
     assert code == 0, err
     assert "240 rows in 3 parts" in said
     found, count = scored(spark, out)
@@ -124,17 +138,7 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
 @pytest.mark.slow
 @pytest.mark.local
 def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        corpus / "few",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-    )
+    base = base_of(corpus)
     assert run(*base, "--top-n", 2, "--output", tmp_path / "top")[0] == 0
     assert run(*base, "--threshold", 0.25, "--all-scores", "--output", tmp_path / "least")[0] == 0
     top, _ = scored(spark, tmp_path / "top")
@@ -151,11 +155,11 @@ def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_path):
     """Of a fresh run, and of one that was cut short; nothing is written."""
     out = tmp_path / "out"
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc",
-            "--output", out)  # fmt: skip
+    base = base_of(corpus, "--output", out)
     found = json.loads(run(*base, "--top-n", 2, "--dry-run", "--json")[1])
     assert (
         found["rows"],
@@ -199,21 +203,8 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.local(spark=True)
-def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        corpus / "few",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-    )
-    whole = tmp_path / "whole"
-    assert run(*base, "--output", whole)[0] == 0
-    expected, _ = scored(spark, whole)
+def test_an_interrupted_run_goes_on(spark, corpus, whole, run, engine, tmp_path, monkeypatch):
+    base = base_of(corpus)
     out = tmp_path / "out"
     done, written, one = scoring.Journal.mark_done, [], threading.Lock()
 
@@ -241,8 +232,10 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     assert sorted(again + written) == [0, 1, 2] and len(again) == 2
     found, count = scored(spark, out)
     assert count == 240 and {k: (r.tags, r.scores) for k, r in found.items()} == {
-        k: (r.tags, r.scores) for k, r in expected.items()
+        k: (r.tags, r.scores) for k, r in whole.items()
     }
+    if engine != "local":
+        return
     # other options: nothing is taken up from the earlier run
     monkeypatch.setattr(scoring.Journal, "mark_done", fails)
     written.clear()
@@ -254,25 +247,15 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
     data, out = tmp_path / "data", tmp_path / "out"
-    spark.createDataFrame(rows(30, 5000), SCHEMA).coalesce(1).write.parquet(f"file://{data}")
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        data,
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-    )
+    put(data, rows(30, 5000))
+    model = ("--model", corpus / "selection", "--format", "parquet", "--id", "doc")
+    base = ("score", *model, "--data", data)
     assert run(*base, "--output", out)[0] == 0
     first = {p.name: p.stat().st_mtime_ns for p in (out / "data" / "part=0").glob("part-*")}
-    spark.createDataFrame(rows(20, 6000), SCHEMA).coalesce(1).write.mode("append").parquet(
-        f"file://{data}"
-    )
+    put(data, rows(20, 6000), 1)
     assert "exists" in refused(*base, "--output", out)
     code, said, _ = run(*base, "--append", "--output", out)
     assert code == 0 and "20 rows scored" in said and "50 rows in 2 parts" in said
@@ -309,6 +292,7 @@ def test_a_catalog_table_in_hash_parts(spark, corpus, run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_text_from_raw_to_tags(spark, run, tmp_path):
     words = {"cats": "cat kitten purr", "dogs": "dog puppy bark", "food": "bread soup eat"}
     rng = np.random.default_rng(0)
@@ -320,18 +304,19 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
             + list(rng.permutation("the a of is".split()))
         )
         table.append((i, body.upper() if i % 2 else body, tags))
-    frame = spark.createDataFrame(table, "doc bigint, body string, topics array<string>")
-    frame.write.parquet(f"file://{tmp_path}/train")
+    columns = dict(zip(("doc", "body", "topics"), map(list, zip(*table, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), tmp_path / "train.parquet")
     code, _, err = run(
-        "select", "--data", tmp_path / "train", "--format", "text", "--option", "source=parquet", "--option", "text=body",
+        "select", "--data", tmp_path / "train.parquet", "--format", "text", "--option", "source=parquet", "--option", "text=body",
         "--option", "stop_words=english", "--option", "labels=topics", "--id", "doc", "--method", "mim", "--num-top-features", 9,
         "--classifier", "br-svm", "--output", tmp_path / "selection",
     )  # fmt: skip
     assert code == 0, err
     new = [(1, "A kitten and a PUPPY."), (2, "Soup!"), (3, None), (4, "of the is")]
-    spark.createDataFrame(new, "doc bigint, body string").write.json(f"file://{tmp_path}/new")
+    lines = [json.dumps({"doc": doc, "body": body}) for doc, body in new]
+    (tmp_path / "new.json").write_text("\n".join(lines))
     code, _, err = run(
-        "score", "--model", tmp_path / "selection", "--data", tmp_path / "new", "--format", "json", "--id", "doc",
+        "score", "--model", tmp_path / "selection", "--data", tmp_path / "new.json", "--format", "json", "--id", "doc",
         "--keep", "body", "--output", tmp_path / "out",
     )  # fmt: skip
     assert code == 0, err
@@ -345,6 +330,7 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_numeric_columns_from_csv(spark, run, tmp_path, capfd):
     columns = ", ".join(f"x{j} double" for j in range(6))
     table = [(i, *r[1], *(float(t in r[2]) for t in LABELS)) for i, r in enumerate(rows(200))]
@@ -374,20 +360,23 @@ def test_numeric_columns_from_csv(spark, run, tmp_path, capfd):
 
 @pytest.mark.slow
 @pytest.mark.local(spark=True)
-def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
-    base = (
-        "score",
-        "--data",
-        corpus / "corpus",
-        "--format",
-        "parquet",
-        "--output",
-        tmp_path / "out",
-    )
+def test_wrong_input_is_refused(corpus, refused, engine, tmp_path):
+    model, out = ("--model", corpus / "selection"), ("--output", tmp_path / "out")
+    base = ("score", "--format", "parquet", *out, "--data")
+    for name, cells, said in (
+        ("narrow", [1.0, 2.0], "has 2 entries, the model was fitted on 6"),
+        ("holes", [1.0, None, 0.0, 0.0, 0.0, 0.0], "missing"),
+    ):
+        table = pa.table({"doc": ["a"], "embedding": pa.array([cells], pa.list_(pa.float64()))})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+        assert said in refused(*base, tmp_path / f"{name}.parquet", "--id", "doc", *model)
+    assert not (tmp_path / "out").exists()
+    if engine != "local":
+        return  # what follows is found before either engine works
+    base = (*base, corpus / "corpus")
     assert "needs --model" in refused(*base)
     assert "no saved pipeline" in refused(*base, "--model", tmp_path / "nowhere")
     assert "predicts no labels" in refused(*base, "--model", corpus / "selection" / "model")
-    model = ("--model", corpus / "selection")
     assert "no column 'key' to keep" in refused(*base, *model, "--id", "key")
     assert "takes no option 'labels'" in refused(*base, *model, "--option", "labels=x")
     assert "--top-n must be a whole number, at least 1" in refused(*base, *model, "--top-n", "0")
@@ -395,36 +384,6 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
         *base, *model, "--parallelism", "0"
     )
     assert "not both" in refused(*base, *model, "--append", "--overwrite")
-    spark.createDataFrame([("a", [1.0, 2.0])], "doc string, embedding array<double>").write.parquet(
-        f"file://{tmp_path}/narrow"
-    )
-    narrow = (
-        "score",
-        "--data",
-        tmp_path / "narrow",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-        "--output",
-        tmp_path / "out",
-    )
-    assert "has 2 entries, the model was fitted on 6" in refused(*narrow, *model)
-    spark.createDataFrame(
-        [("a", [1.0, None, 0.0, 0.0, 0.0, 0.0])], "doc string, embedding array<double>"
-    ).write.parquet(f"file://{tmp_path}/holes")
-    holes = (
-        "score",
-        "--data",
-        tmp_path / "holes",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-        "--output",
-        tmp_path / "out",
-    )
-    assert "missing" in refused(*holes, *model)
     assert not (tmp_path / "out").exists()
 
 
@@ -433,17 +392,7 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
 def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(
     spark, corpus, run, refused, tmp_path, monkeypatch
 ):
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        corpus / "few",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-    )
+    base = base_of(corpus)
     out, told, report = tmp_path / "out", [], Stages.report
 
     def second(self, *progress):
@@ -472,7 +421,7 @@ def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.local(spark=True)
+@pytest.mark.local
 def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(
     spark, corpus, run, refused, tmp_path, monkeypatch
 ):
@@ -552,41 +501,24 @@ def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, 
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+def begun(command, work, **more):
+    """A command in a process of its own that has done a part."""
+    words = [sys.executable, "-m", "spark_mlfs.cli", *map(str, command), "--parallelism", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    process = subprocess.Popen(words, env=environment, text=True, stderr=subprocess.PIPE, **more)
+    deadline = time.time() + 240
+    while time.time() < deadline and not list((work / "_parts").glob("*.json")):
+        time.sleep(0.01)
+    return process
+
+
 @pytest.mark.slow
 def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
     """A scheduler ends the process alone, not what it started: it stops within seconds, and the
     same command goes on."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        corpus / "few",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "spark_mlfs.cli",
-        *base,
-        "--engine",
-        "spark",
-        "--parallelism",
-        "1",
-        "--output",
-        out,
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    process = subprocess.Popen(
-        [str(c) for c in command], env=environment, text=True, stderr=subprocess.PIPE
-    )
-    deadline = time.time() + 240
-    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 1:
-        time.sleep(0.05)
+    base = base_of(corpus, "--output", out)
+    process = begun((*base, "--engine", "spark"), work)
     process.send_signal(signal.SIGTERM)
     ended = time.time()
     said = process.communicate(timeout=60)[1]
@@ -600,61 +532,30 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
         and not list(work.glob("_writing-*"))
         and [p.name for p in tmp_path.iterdir()] == [work.name]
     )
-    code, said, err = run(*base, "--output", out)
+    code, said, err = run(*base)
     assert code == 0 and f"{80 * (3 - left)} rows scored" in said, err
     assert scored(spark, out)[1] == 240 and [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.slow
-def test_killed_and_started_again(spark, corpus, run, tmp_path):
-    """The process is killed in the middle; given again, the run loses nothing and repeats
-    nothing."""
+@pytest.mark.parametrize("after", ["spark", "local"])
+def test_killed_and_started_again(spark, corpus, whole, run, tmp_path, after):
+    """The process is killed in the middle; given again, by either engine, the run loses nothing and
+    repeats nothing."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        corpus / "few",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "spark_mlfs.cli",
-        *base,
-        "--engine",
-        "spark",
-        "--parallelism",
-        "1",
-        "--output",
-        out,
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    process = subprocess.Popen(
-        [str(c) for c in command],
-        env=environment,
-        start_new_session=True,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.time() + 120
-    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 1:
-        time.sleep(0.02)
+    base = base_of(corpus, "--output", out, files="corpus")
+    process = begun((*base, "--engine", "local"), work, start_new_session=True)
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process.communicate()
     left = len(list((work / "_parts").glob("*.json")))
-    assert 1 <= left < 3 and not out.exists()
-    code, said, err = run(*base, "--output", out)  # of this process, which is another one
+    assert 1 <= left < 6 and not out.exists()
+    code, said, err = run(*base, "--engine", after)  # of this process, which is another one
     assert code == 0, err
-    assert "interrupted run" in said and f"{80 * (3 - left)} rows scored" in said
+    assert "interrupted run" in said and f"{40 * (6 - left)} rows scored" in said
     found, count = scored(spark, out)
-    assert count == len(found) == 240
-    rows_there = spark.read.parquet(f"file://{corpus}/corpus").select(F.col("doc")).collect()
-    assert {row.doc for row in rows_there} == set(found)
-    assert spark_mlfs.__version__
+    assert count == 240 and {k: (r.tags, r.scores) for k, r in found.items()} == {
+        k: (r.tags, r.scores) for k, r in whole.items()
+    }
 
 
 # ---- where only Spark reaches ----
@@ -672,17 +573,7 @@ def elsewhere(tmp_path, monkeypatch):
 def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays(
     spark, corpus, run, refused, elsewhere, monkeypatch
 ):
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        corpus / "corpus",
-        "--format",
-        "parquet",
-        "--id",
-        "doc",
-    )
+    base = base_of(corpus)
     out, told, report, done = ("--output", elsewhere), [], Stages.report, scoring.Journal.mark_done
 
     def second(self, *progress):
@@ -692,24 +583,22 @@ def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays
         report(self, *progress)
 
     def fails(self, number, entry):
-        if len(self.parts) == 3:
+        if len(self.parts) == 2:
             raise KeyboardInterrupt
         done(self, number, entry)
 
     monkeypatch.setattr(Stages, "report", second)
     monkeypatch.setattr(scoring.Journal, "mark_done", fails)
-    code, _, err = run(*base, "--parts", 4, "--parallelism", 1, *out)
+    code, _, err = run(*base, "--parallelism", 1, *out)
     assert (
         code == 130
-        and "3 of 4 parts are done and kept: the same command goes on with the rest" in err
+        and "2 of 3 parts are done and kept: the same command goes on with the rest" in err
     )
     assert len(told) == 2 and all(
         f"another run writes the output {elsewhere}: " in line for line in told
     )
     monkeypatch.setattr(scoring.Journal, "mark_done", done)
-    code, said, err = run(
-        *base, "--parts", 4, *out
-    )  # at once: the interrupted run has said that it ended
+    code, said, err = run(*base, *out)  # at once: the interrupted run has said that it ended
     assert (
         code == 0
         and "interrupted run" in said
@@ -721,6 +610,5 @@ def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays
     assert code == 0 and "240 rows in 2 parts" in said, err
     found, count = scored(spark, elsewhere.removeprefix("file://"))
     assert count == len(found) == 240 and all(len(row.tags) == 1 for row in found.values())
-    for _ in range(2):
-        code, said, err = run(*base, "--top-n", 1, "--append", *out)
-        assert code == 0 and "0 rows scored" in said and "240 rows in 2 parts" in said, err
+    code, said, err = run(*base, "--top-n", 1, "--append", *out)
+    assert code == 0 and "0 rows scored" in said and "240 rows in 2 parts" in said, err
