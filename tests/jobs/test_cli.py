@@ -260,8 +260,8 @@ def test_flags_override_the_file_and_no_report(run, table, tmp_path):
 
 @pytest.mark.slow
 def test_progress_lines_when_asked_for(run, table, tmp_path):
-    _, _, quiet = run("select", "--data", table, *TABLE, "--output", tmp_path / "a")
-    assert quiet == ""
+    command = ("select", "--data", table, *TABLE, "--engine", "local", "--output", tmp_path / "a")
+    assert run(*command)[2] == ""
     code, _, err = run("select", "--data", table, *TABLE, "--output", tmp_path / "b", "--verbose")
     assert code == 0
     stages = [line.split("spark-mlfs: ")[1].split("  ")[0].strip() for line in err.splitlines()]
@@ -648,6 +648,12 @@ def emotions(data_dir: Path) -> tuple[str, ...]:
     )
 
 
+def write_selection(table, output):
+    """A selection of two features, made without Spark."""
+    words = ["select", "--data", table, *TABLE, "--num-top-features", 2, "--output", output]
+    assert cli.main([str(word) for word in (*words, "--engine", "local")]) == 0
+
+
 @pytest.mark.slow
 def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
     out = tmp_path / "reduced"
@@ -699,6 +705,8 @@ def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
         "mim",
         "--num-top-features",
         5,
+        "--engine",
+        "local",
         "--output",
         tmp_path / "second",
     )
@@ -709,7 +717,7 @@ def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "json"])  # Parquet: `test_local_apply`
 def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
     out = tmp_path / "reduced"
     further = ("--num-top-features", 3, "--output-format", kind, "--as", "columns", "--output", out)
@@ -740,12 +748,7 @@ def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
 @pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
-    assert (
-        run(
-            "select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run"
-        )[0]
-        == 0
-    )
+    write_selection(table, tmp_path / "run")
     bare = csv_file(
         tmp_path, "\n".join(",".join(line.split(",")[:4]) for line in ROWS) + "\n", "bare.csv"
     )
@@ -769,12 +772,7 @@ def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "labels", [[], ["--option", "labels=tags"]], ids=["unlabelled", "labelled"]
-)
-def test_transform_of_raw_text_counts_the_words_of_the_selection(
-    spark, run, tmp_path, labels, monkeypatch
-):
+def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp_path, monkeypatch):
     """A new corpus has other words, in other frequencies: the columns are those the selection was
     made on. Rows are written while Arrow batches are small."""
     setting, seen, write = "spark.sql.execution.arrow.maxBytesPerBatch", [], transform._write
@@ -814,37 +812,27 @@ def test_transform_of_raw_text_counts_the_words_of_the_selection(
         "--num-top-features",
         2,
     ]
-    code, _, err = run(
-        "select", *text, "--data", tmp_path / "old", *which, "--output", tmp_path / "selection"
-    )
-    assert code == 0, err
-    paths = [
-        "--model",
-        tmp_path / "selection",
-        "--data",
-        tmp_path / "new",
-        "--output",
-        tmp_path / "cut",
-    ]
-    code, _, err = run("transform", *text, *labels, *paths)
+    here = ("--engine", "local", "--output", tmp_path / "selection")
+    code, _, err = run("select", *text, "--data", tmp_path / "old", *which, *here)
     assert code == 0, err
     ranking = pd.read_csv(tmp_path / "selection" / "ranking.csv")
     kept = list(ranking["name"][:2])
-    cut = spark.read.parquet(str(tmp_path / "cut"))
-    assert attribute_names(cut, "features") == kept and ("labels" in cut.columns) == bool(labels)
-    counts = {r["id"]: r["features"].toArray().tolist() for r in cut.collect()}
-    assert counts == {i: [body.split().count(word) for word in kept] for i, body, _ in new}
-    assert seen == [str(4 << 20)] and spark.conf.get(setting) == before != seen[0]
+    for name, labels in (("cut", ()), ("labelled", ("--option", "labels=tags"))):
+        paths = ["--model", tmp_path / "selection", "--data", tmp_path / "new"]
+        code, _, err = run("transform", *text, *labels, *paths, "--output", tmp_path / name)
+        assert code == 0, err
+        cut = spark.read.parquet(str(tmp_path / name))
+        assert attribute_names(cut, "features") == kept and ("labels" in cut.columns) == bool(
+            labels
+        )
+        counts = {r["id"]: r["features"].toArray().tolist() for r in cut.collect()}
+        assert counts == {i: [body.split().count(word) for word in kept] for i, body, _ in new}
+    assert seen == [str(4 << 20)] * 2 and spark.conf.get(setting) == before != seen[0]
 
 
 @pytest.mark.slow
 def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
-    assert (
-        run(
-            "select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run"
-        )[0]
-        == 0
-    )
+    write_selection(table, tmp_path / "run")
     out = tmp_path / "reduced"
     base = ("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--output", out)
     assert run(*base)[0] == 0
@@ -961,6 +949,8 @@ def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
         "fwe",
         "--fwe",
         "1e-200",
+        "--engine",
+        "local",
     )
     code, said, err = run(*given, "--output", out)
     assert code == 0, err
@@ -969,10 +959,10 @@ def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
     assert "nothing to fit the classifier on" in refused(
         *given, "--classifier", "br-svm", "--output", tmp_path / "other"
     )
-    for form in ("vector", "columns"):
-        reduced = tmp_path / form
+    for form, engine in (("vector", "spark"), ("columns", "local")):
+        reduced, how = tmp_path / form, ("--as", form, "--engine", engine)
         code, said, err = run(
-            "transform", "--model", out, "--data", table, *TABLE, "--as", form, "--output", reduced
+            "transform", "--model", out, "--data", table, *TABLE, *how, "--output", reduced
         )
         assert code == 0 and "0 of 3 features" in said, err
         assert set(spark.read.parquet(str(reduced)).columns) == (
