@@ -44,14 +44,19 @@ def same_matrix(texts, options, x, names):
         expected = oracle.fit_transform(texts)
     except ValueError:  # no term is left
         return not len(names)
-    terms = [unicodedata.normalize("NFC", term) for term in oracle.get_feature_names_out()]
+    terms = [*oracle.get_feature_names_out()]
+    if options["strip_accents"]:
+        terms = [unicodedata.normalize("NFC", term) for term in terms]
     assert sorted(terms) == sorted(names)
     places = [list(names).index(term) for term in terms]
     np.testing.assert_allclose(x[:, places].toarray(), expected.toarray(), rtol=0, atol=1e-12)
     return True
 
 
-@pytest.mark.parametrize("seed", [*range(50), 75, 214])
+@pytest.mark.parametrize(
+    "seed",
+    [*range(50), 75, 214, 5676],  # a capital İ before an accent is one in small letters
+)
 def test_the_matrix_is_scikit_learn_s(seed):
     texts, options = random_texts(seed), random_options(seed)
     encoder = TextFeatures(**options)
