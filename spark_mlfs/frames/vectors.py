@@ -134,8 +134,8 @@ class Vectors:
             indices = indices[:0]
         elif dense.any():
             indices = indices[np.repeat(~dense, self.lengths)]
-        slots = pa.array(indices.astype(np.int32))
-        values = pa.array(self.values.astype(np.float64))
+        slots = pa.array(indices.astype(np.int32, copy=False))
+        values = pa.array(self.values.astype(np.float64, copy=False))
         fields = [
             pa.array(dense.astype(np.int8)),
             pa.array(np.full(len(self), self.size, np.int32), mask=dense),

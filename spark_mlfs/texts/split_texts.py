@@ -29,6 +29,7 @@ class SplitTexts:
     levels: list[list[Level]] = field(default_factory=list)
     size: int = 0
     words: pa.Array | None = None
+    numbers: ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # of all texts
     parts: list[list[Numbered]] = field(default_factory=list)
     counts: sp.csr_matrix | None = None
     vocabulary: Sequence[str] | None = None
@@ -37,6 +38,7 @@ class SplitTexts:
         """Forget all texts, and return those that have no numbers yet."""
         levels = [level for part in self.levels for level in part]
         self.levels, self.size, self.words, self.parts = [], 0, None, []
+        self.numbers = np.zeros(0, np.int32)
         self.counts = None
         return levels
 
@@ -52,19 +54,26 @@ class SplitTexts:
     def number(self, words: pa.Array, places: Sequence[ndarray]) -> None:
         """Number all texts by `words`, where the words of each dictionary are at its `places`."""
         in_order = iter(places)
+        total = sum(len(coded) for part in self.levels for coded, _ in part)
+        self.numbers = np.empty(total, np.int32)
+        begin = 0
         for part in self.levels:
-            numbered = [
-                (next(in_order).astype(np.int32)[coded.indices.to_numpy()], starts)
-                for coded, starts in part
-            ]
+            numbered: list[Numbered] = []
+            for coded, starts in part:
+                end = begin + len(coded)
+                numbers = self.numbers[begin:end]
+                number_of = next(in_order).astype(np.int32)
+                number_of.take(coded.indices.to_numpy(), out=numbers, mode="clip")  # no copy
+                numbered.append((numbers, starts))
+                begin = end
             self.parts.append(numbered)
         self.levels = []
         self.words = words
 
     def all(self) -> Numbered:
         """Return all texts."""
-        levels = [level for part in self.parts for level in part]
-        return _joined(levels)
+        lengths = [np.diff(starts) for part in self.parts for _, starts in part]
+        return self.numbers, _starts_of(lengths)
 
     @property
     def rows_at_once(self) -> int:
@@ -82,8 +91,11 @@ class SplitTexts:
         assert self.counts is not None
         sizes = [sum(len(starts) - 1 for _, starts in levels) for levels in self.parts[: part + 1]]
         before = sum(sizes[:-1])
-        rows = self.counts[before + first : before + min(last, sizes[-1])]
-        return rows.astype(np.float64)
+        bounds = self.counts.indptr[before + first : before + min(last, sizes[-1]) + 1]
+        entries = slice(bounds[0], bounds[-1])
+        values = self.counts.data[entries].astype(np.float64)  # a copy: it is weighed in place
+        parts = (values, self.counts.indices[entries], bounds - bounds[0])
+        return sp.csr_matrix(parts, shape=(len(bounds) - 1, self.counts.shape[1]))
 
     def rows(self, part: int, first: int, last: int) -> Numbered:
         """Return some texts of a part, by their places."""
@@ -98,5 +110,8 @@ class SplitTexts:
 
 def _joined(levels: Sequence[Numbered]) -> Numbered:
     numbers = [np.zeros(0, np.int32), *(words for words, _ in levels)]
-    lengths = [np.zeros(0, np.int64), *(np.diff(starts) for _, starts in levels)]
-    return np.concatenate(numbers), np.append(0, np.cumsum(np.concatenate(lengths)))
+    return np.concatenate(numbers), _starts_of([np.diff(starts) for _, starts in levels])
+
+
+def _starts_of(lengths: Sequence[ndarray]) -> ndarray:
+    return np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths])))
