@@ -253,15 +253,14 @@ def test_partitions_do_not_matter(spark):
         result.request.method: result.scores.values.tobytes()
         for result in pipeline.rank(pack_arrays(x, y)[0], requests)
     }
-    for partitions in (1, 5):
+    for partitions, small in ((1, 0), (5, 0), (5, 1 << 40)):
         packed = pack(frame.repartition(partitions))
-        for small in (0, 1 << 40):
-            for result in pipeline.rank(packed, requests, small_bytes=small):
-                assert want[result.request.method] == result.scores.values.tobytes(), (
-                    result.request.method,
-                    partitions,
-                    small,
-                )
+        for result in pipeline.rank(packed, requests, small_bytes=small):
+            assert want[result.request.method] == result.scores.values.tobytes(), (
+                result.request.method,
+                partitions,
+                small,
+            )
         packed.release()
 
 

@@ -143,7 +143,7 @@ def test_mrmr_picks_what_the_package_picks(data_dir, name, label):
 def test_mrmr_rankings(rows, name, choice):
     data = rows(name)
     want = oracle.mrmr(data.x, discretise(data.x), data.y, **choice, num_features=12)
-    agrees(run(data.packed, "mrmr", 12, **choice), want)
+    agrees(run(data.held, "mrmr", 12, **choice), want)
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_mrmr_rankings(rows, name, choice):
 def test_mrmr_rankings_of_larger_sets(rows, name, choice):
     data = rows(name)
     want = oracle.mrmr(data.x, discretise(data.x), data.y, **choice, num_features=6)
-    agrees(run(data.packed, "mrmr", 6, **choice), want)
+    agrees(run(data.held, "mrmr", 6, **choice), want)
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def test_mrmr_bins_and_correction(rows):
             "bias_correction": "miller-madow",
             "scheme": scheme,
         }
-        agrees(run(data.packed, "mrmr", 8, **given), want)
+        agrees(run(data.held, "mrmr", 8, **given), want)
 
 
 def test_mrmr_quotients_of_hardly_any_redundancy():
@@ -337,7 +337,7 @@ def test_fastcan_picks_what_the_package_picks(data_dir, name, include):
 )
 def test_fastcan_rankings(rows, name, count):
     data = rows(name)
-    agrees(run(data.packed, "fastcan", count), naive.fastcan(data.x, data.y, count))
+    agrees(run(data.held, "fastcan", count), naive.fastcan(data.x, data.y, count))
 
 
 @pytest.mark.slow
@@ -346,9 +346,9 @@ def test_fastcan_gains_are_gains_of_the_squared_canonical_correlations(rows):
     over every feature."""
     for name in ("flags", "emotions"):
         data = rows(name)
-        path = run(data.packed, "fastcan").scores.path
-        picks, gains = data.packed.profile.varying[path.picks], path.gains
-        assert sorted(picks) == list(data.packed.profile.varying)
+        path = run(data.held, "fastcan").scores.path
+        picks, gains = data.held.profile.varying[path.picks], path.gains
+        assert sorted(picks) == list(data.held.profile.varying)
         assert sum(gains) == pytest.approx(naive.squared_correlations(data.x, data.y), rel=1e-9)
         for size in (0, 1, 4):
             open_ = [f for f in range(data.x.shape[1]) if f not in picks[:size]]
@@ -474,9 +474,7 @@ def test_labels_without_any_variation():
 def test_igmf_rankings(rows, name, corrected):
     data = rows(name)
     want = oracle.igmf(discretise(data.x), data.y, constant_columns(data.x), corrected)
-    found = run(
-        data.packed, "igmf", bias_correction="miller-madow" if corrected else "none"
-    ).ranking
+    found = run(data.held, "igmf", bias_correction="miller-madow" if corrected else "none").ranking
     assert list(found["index"]) == list(want.ranking)
     assert (
         np.abs(found["score"].to_numpy() - want.scores[want.ranking]).max()
@@ -544,19 +542,24 @@ def spread(frame_of):
 
 
 @pytest.mark.slow
-@OF_THREE
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_any_partitions_and_one_task_give_the_same_bits(spread, method, parameters, sparse):
-    first = run(spread[sparse, 1], method, 6, **parameters)
-    for parts, small in ((1, False), (7, True), (7, False)):
-        other = run(spread[sparse, parts], method, 6, small, **parameters)
-        assert other.scores.values.tobytes() == first.scores.values.tobytes()
-        assert other.ranking.equals(first.ranking)
-        if first.scores.path is not None:
-            assert other.scores.path.gains == first.scores.path.gains
-    assert first.ranking["index"].iloc[-1] == 8  # the constant column
-    place = list(first.ranking["index"])
-    assert place.index(2) < place.index(7)  # a copy comes after its original
+def test_any_partitions_and_one_task_give_the_same_bits(spread, sparse):
+    """All of them in one call: alone each has the same ranking (`conformance`)."""
+    requests = [pipeline.Request.of(method, parameters, 6) for method, parameters in THREE]
+    one, *others = (
+        pipeline.rank(spread[sparse, parts], requests, small_bytes=1 << 40 if small else 0)
+        for parts, small in ((1, True), (1, False), (7, True), (7, False))
+    )
+    for results in others:
+        for first, other in zip(one, results, strict=True):
+            assert other.scores.values.tobytes() == first.scores.values.tobytes()
+            assert other.ranking.equals(first.ranking)
+            if first.scores.path is not None:
+                assert other.scores.path.gains == first.scores.path.gains
+    for first in one:
+        assert first.ranking["index"].iloc[-1] == 8  # the constant column
+        place = list(first.ranking["index"])
+        assert place.index(2) < place.index(7)  # a copy comes after its original
 
 
 @pytest.mark.slow
@@ -564,8 +567,8 @@ def test_any_partitions_and_one_task_give_the_same_bits(spread, method, paramete
 def test_behind_a_screen(rows, method, parameters):
     """The method sees the survivors only: its picks are those on their columns."""
     data = rows("emotions")
-    result = run(data.packed, method, 6, screen="chi2:20", **parameters)
-    survivors = np.sort(run(data.packed, "chi2").ranking["index"][:20])
+    result = run(data.held, method, 6, screen="chi2:20", **parameters)
+    survivors = np.sort(run(data.held, "chi2").ranking["index"][:20])
     alone = pipeline.score(
         engine_of(data.x[:, survivors], data.y), pipeline.Request.of(method, parameters, 6)
     )
@@ -601,7 +604,7 @@ def test_estimators_and_their_params(frame_of, rows):
         (spark_mlfs.IGMFSelector(numTopFeatures=5, numBins=4), "igmf", {"num_bins": 4}),
     ):
         model = estimator.setParams(idCol="id").fit(frame)
-        want = run(data.packed, method, 5, **parameters)
+        want = run(data.held, method, 5, **parameters)
         assert model.selectedFeatures == list(want.ranking["index"][:5])
     assert {p.name for p in spark_mlfs.MRMRSelector().params} >= {
         "relevance",
