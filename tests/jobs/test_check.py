@@ -1,5 +1,5 @@
 """`spark-mlfs check`: a saved pipeline on labelled rows, beside scikit-learn and hand sums; and
-rows that carry more columns."""
+rows that carry more columns. Spark's figures are those of this process, to the bit."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ def gain_at(truth, scores, k):
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     truth, z, s = predicted
     code, said, err = run(*flags(home))
@@ -225,6 +226,7 @@ def test_the_driver_takes_few_histograms_however_many_tasks_there_are(spark, hom
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     truth, z, s = predicted
     assert (z.sum(axis=1) == 0).mean() > 0.25  # else there is nothing to tell
@@ -281,6 +283,7 @@ def test_rows_that_have_no_label_are_right_without_a_tag(untagged):
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_what_is_wrong_is_told(run, refused, home):
     assert "takes no --features" in refused(*flags(home, "--features", "x0")[:-1])
     assert "not both" in refused(*flags(home, "--top-n", 1, "--threshold", 1)[:-1])
@@ -364,7 +367,8 @@ def test_scoring_rows_that_carry_the_columns_of_the_training(spark, run, home, t
     )
     more.to_json(tmp_path / "more.json", orient="records", lines=True)
     base = ("score", "--model", home / "run", "--format", "json", "--id", "doc")
-    assert run(*base, "--data", home / "new.json", "--output", tmp_path / "plain")[0] == 0
+    plain = ("--data", home / "new.json", "--engine", "local", "--output", tmp_path / "plain")
+    assert run(*base, *plain)[0] == 0
     code, _, err = run(
         *base,
         "--data",
@@ -392,6 +396,7 @@ def test_scoring_rows_that_carry_the_columns_of_the_training(spark, run, home, t
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_a_dry_run_measures_nothing(run, refused, home):
     code, said, err = run(*flags(home, "--dry-run"))
     assert code == 0, err
@@ -405,6 +410,7 @@ def test_a_dry_run_measures_nothing(run, refused, home):
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_a_gate_is_an_exit_code_and_a_line(run, refused, home):
     metrics = json.loads(run(*flags(home))[1])["metrics"]
     code, said, err = run(
@@ -488,21 +494,6 @@ def test_of_many_labels_few_rows_are_scored_at_once(run, home, monkeypatch, tmp_
     monkeypatch.setattr(MeasureBatches, "measured", watched)
     more = ("--engine", engine)
     whole = json.loads(run(*flags(home, *more))[1])
-    score = (
-        "score",
-        "--model",
-        home / "run",
-        "--data",
-        home / "new.json",
-        "--format",
-        "json",
-        "--id",
-        "doc",
-        "--top-n",
-        "2",
-        *more,
-    )
-    assert run(*score, "--output", tmp_path / "whole")[0] == 0
     sizes.clear()
     monkeypatch.setattr("spark_mlfs.adapters.tags.CELLS", 7 * Q + 1)
     parts = json.loads(run(*flags(home, *more))[1])
@@ -510,7 +501,11 @@ def test_of_many_labels_few_rows_are_scored_at_once(run, home, monkeypatch, tmp_
         sizes == [] if engine == "spark" else sizes == [7] * 21 + [3]
     )  # Spark measures in other processes
     assert parts["metrics"] == whole["metrics"] and parts["labels"] == whole["labels"]
-    assert run(*score, "--output", tmp_path / "parts")[0] == 0
+    data = ("--data", home / "new.json", "--format", "json", "--id", "doc", "--top-n", "2")
+    score = ("score", "--model", home / "run", *data)
+    assert run(*score, *more, "--output", tmp_path / "parts")[0] == 0
+    monkeypatch.undo()
+    assert run(*score, "--engine", "local", "--output", tmp_path / "whole")[0] == 0
     one, other = (
         pd.read_parquet(tmp_path / name / "data").sort_values("doc") for name in ("whole", "parts")
     )
@@ -558,6 +553,7 @@ def test_more_labels_have_coarser_curves():
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_the_page_tells_which_threshold(run, refused, home, predicted, tmp_path):
     truth, _, s = predicted
     code, said, err = run(*flags(home, "--output", tmp_path / "{date}" / "check"))
@@ -586,6 +582,7 @@ def test_the_page_tells_which_threshold(run, refused, home, predicted, tmp_path)
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_many_rows_with_a_tag_are_told(run, home):
     assert overtagged({"a": 62, "b": 9}, 100, {"a": 0.26, "b": 0.01}).startswith(
         "62 % of the rows get the tag 'a', which 26 % had in training: give a higher --threshold"

@@ -53,9 +53,6 @@ def data(tmp_path_factory):
     pd.DataFrame({name: x[:, j] for j, name in enumerate(("f.0", "f.1", "f.2", "f.4"))}).assign(
         number=range(n), **{"f.3": [None if i % 9 else f"{v}" for i, v in enumerate(x[:, 3])]}
     ).to_csv(folder / "later.csv", index=False)
-    (folder / "later.json").write_text(
-        pd.read_csv(folder / "later.csv").to_json(orient="records", lines=True)
-    )
     kept = x.copy()
     kept[np.abs(kept) < 0.7] = 0
     rows = (
@@ -108,7 +105,6 @@ def arguments(folder, kind):
         "later": ("--data", folder / "later.parquet", *TABLE, "--id", "number"),
         "arff": ("--data", folder / "sparse.arff", *ARFF),
         "csv": ("--data", folder / "later.csv", "--format", "csv", *TABLE[2:], "--id", "number"),
-        "json": ("--data", folder / "later.json", "--format", "json", *TABLE[2:], "--id", "number"),
         "words": ("--data", folder / "table.parquet", *TEXTS, "--id", "number"),
         "texts": (
             "--data",
@@ -167,7 +163,6 @@ def rows_of(spark, folder, *key):
         ("hashed", ("--order", "index")),
         ("later", ()),
         ("csv", ()),
-        ("json", ("--as", "columns")),
         ("words", ()),
         ("arff", ("--as", "columns")),
     ],
@@ -318,8 +313,14 @@ def test_a_pipeline_is_fitted_as_by_spark(spark, pipeline_of, data, run, tmp_pat
     ours, theirs = stages_of(tmp_path / "out" / "pipeline"), stages_of(there)
     assert ours == theirs
     loaded = load_there(spark, f"file://{tmp_path}/out/pipeline")
+    assert (
+        len(loaded.stages)
+        == len(load_pipeline(LocalSession(), str(tmp_path / "out")).stages)
+        == len(ours) - 1
+    )
+    if name != "texts":
+        return  # Spark's own stage gives the same by either engine: the test above
     score = ("--data", data / "table.parquet", "--format", "parquet", "--id", "number")
-    score = ("--data", data / "sparse.arff", *ARFF) if name == "arff" else score
     for engine, model in (("spark", tmp_path / "out"), ("local", there.parent)):
         assert (
             run(
@@ -330,18 +331,12 @@ def test_a_pipeline_is_fitted_as_by_spark(spark, pipeline_of, data, run, tmp_pat
     assert rows_of(spark, tmp_path / "spark" / "data") == rows_of(
         spark, tmp_path / "local" / "data"
     )
-    assert (
-        len(loaded.stages)
-        == len(load_pipeline(LocalSession(), str(tmp_path / "out")).stages)
-        == len(ours) - 1
-    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "labels"),
     [
-        ("columns", ("--labels-col", "topics")),
         ("columns", ("--labels-col", *LABELS, "--id", "key")),
         ("texts", ("--labels-col", "topics", "--threshold", "0.3")),
         ("arff", ("--top-n", "1")),
