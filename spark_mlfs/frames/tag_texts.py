@@ -1,4 +1,5 @@
-r"""Tags that a program wrote as one text: lists of Python, NumPy and JSON, ``<a><b>``, ``{a,b}``.
+r"""Tags that a program wrote as one text: lists of Python, NumPy, JSON and R, ``<a><b>``,
+``{a,b}``.
 
 A text is a list where its first and its last character say so; any other is left to the caller.
 Blanks around a tag go, those without width, too, and so do empty tags and missing ones (``None``,
@@ -10,6 +11,8 @@ Blanks around a tag go, those without width, too, and so do empty tags and missi
 (['jazz', 'folk'], ['a', 'b c'], ['7', '2020'])
 >>> parse_tag_text('[{"id": 28, "name": "Action"}]', "name")
 ['Action']
+>>> parse_tag_text('c("a", "b c")'), parse_tag_text("character(0)"), parse_tag_text("c(a)")
+(['a', 'b c'], [], None)
 >>> parse_tag_text("jazz, folk") is parse_tag_text("(0, 10]") is parse_tag_text("<=50K") is None
 True"""
 
@@ -37,6 +40,11 @@ INTERVAL = re.compile(rf"[\[(]\s*(?:{NUMBER}|-inf)\s*,\s*(?:{NUMBER}|\+?inf)\s*[
 NUMBERS_APART = re.compile(rf"{NUMBER}(?:\s+{NUMBER})+")  # as NumPy writes them
 WHOLE = re.compile(r"([-+]?\d+)\.0*")
 CALL = re.compile(r"(?:set|frozenset|list|tuple|array)\((.*?)(?:,\s*dtype=[^()\[\]]*)?\)", re.S)
+# of R, whose elements are texts in quotes or missing
+R_CALL = re.compile(
+    r"""(?:c|list)\((\s*(?:["'].*|NA(?:_character_)?\s*(?:,.*)?))\)|character\(0\)""", re.S
+)
+R_MISSING = ("NA", "NA_character_")
 SCALAR = re.compile(r"np\.\w+\((.*)\)", re.S)
 BLANKS = re.compile(r"\s*")
 # blanks of Unicode, and marks without width that programs leave at the ends of texts
@@ -66,6 +74,10 @@ def parse_tag_text(text: str, key: str | None = None) -> list[str] | None:
     call = CALL.fullmatch(text)
     if call is not None and call[1][:1] in ("", *PAIRS):
         return parse_tag_text(call[1] or "[]", key)
+    of_r = R_CALL.fullmatch(text)
+    if of_r is not None:
+        elements = _without_missing(_elements(f"[{of_r[1] or ''}]"))
+        return [tag for tag in elements if tag not in R_MISSING]
     if text[:1] not in PAIRS or _is_plain(text):
         return None
     if text[-1] != PAIRS[text[0]] or len(text) == 1:

@@ -88,6 +88,10 @@ _NO_TEXT = {  # what files begin with that are none, and what to do about them
 }
 
 
+# signs that stand for one another between groups of digits: blanks that keep a number in one line
+GROUPINGS = {" ": " \u00a0\u202f\u2009", "'": "'\u2019"}
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How cells are written. `separator` None: it is told from the header."""
@@ -174,7 +178,7 @@ def dialect_of(options: Values) -> Dialect:
         None if header is None else _flag("header", header),
         None if encoding is None else _codec(encoding),
         str(_sign("decimal", values.pop("decimal", "."))),
-        _sign("thousands", values.pop("thousands", None)),
+        _grouping(values.pop("thousands", None)),
         tuple(dict.fromkeys((*MISSING_CELLS, *missing))),
         str(values.pop("comment", "")),
         typed,
@@ -190,6 +194,12 @@ def dialect_of(options: Values) -> Dialect:
     if twice and not (twice == [dialect.separator] == [dialect.decimal]):
         raise ParameterError(f"options of CSV: {twice[0]!r} has two meanings; give each its sign")
     return dialect
+
+
+def _grouping(value: Any) -> str | None:
+    """Return the first of the signs that programs write for the one between groups of digits."""
+    sign = next((signs[0] for signs in GROUPINGS.values() if value in [*signs]), value)
+    return _sign("thousands", sign)
 
 
 def _sign(name: str, value: Any) -> str | None:

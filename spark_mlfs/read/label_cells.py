@@ -18,7 +18,7 @@ from ..params import Choice, Optional, Parameter, Text
 from .cells import number
 
 # of what may be a list; `parse_tag_text` says whether it is
-_BRACKETS = r"^\s*([\[{(<]|(set|frozenset|list|tuple|array)\()"
+_BRACKETS = r"^\s*([\[{(<]|(set|frozenset|list|tuple|array|c|character)\()"
 WORDS = (  # for 0 and 1
     ("false", "true"),
     ("no", "yes"),

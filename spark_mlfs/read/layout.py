@@ -35,6 +35,7 @@ from ..kernels.missing import REFUSED
 from ..lazy import DataFrame
 from ..params import Flag, Parameter, Values
 from .csv_files import narrowed
+from .dialect import GROUPINGS
 from .fields import by_key, with_fields
 from .label_cells import Tags, Truth, truth_of
 from .missing import MISSING_TAKES
@@ -553,13 +554,14 @@ def _check_dress(name: str, words: Sequence[str]) -> None:
         )
 
 
-_DIGITS = r"[+-]?(?:\d{1,3}(?:[.,' \u00a0\u202f\u2019]\d{3})+|\d+)(?:[.,]\d+)?"
+_DIGITS = r"[+-]?(?:\d{1,3}(?:[.,' \u00a0\u202f\u2009\u2019]\d{3})+|\d+)(?:[.,]\d+)?"
 _MONEY = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|JPY)"
 _DRESSES = {  # of numbers, with what to do about each
     rf"{_DIGITS}\s*[%‰]": "write it without the %",
     rf"{_DIGITS}\s*\+": "write it without the +",
-    rf"[+-]?{_MONEY}\s*{_DIGITS}|{_DIGITS}\s*{_MONEY}|\({_DIGITS}\)": "write it without the "
-    "currency",
+    rf"{_DIGITS}\s*\*+": "write it without the *",
+    rf"[+-]?{_MONEY}\s*{_DIGITS}|{_DIGITS}\s*{_MONEY}": "write it without the currency",
+    rf"\({_DIGITS}\)": "write it with a minus, without the brackets",
     rf"{_DIGITS}|[+-]?,\d+": "",
 }
 _UNIT = re.compile(
@@ -594,6 +596,8 @@ def in_dress(words: Sequence[str]) -> tuple[str, str] | None:
 
 def _decimal_remedy(text: str) -> str:
     """Return the options by which a text is a number."""
+    for sign, signs in GROUPINGS.items():
+        text = re.sub(f"[{signs}]", sign, text)
     marks = re.sub(r"[\d+-]", "", text)
     grouped = len(marks) > 1 or re.fullmatch(r"[+-]?[1-9]\d{0,2}[.,' ]\d{3}", text)
     if len({*marks}) > 1:

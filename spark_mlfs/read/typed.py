@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.frame import Kind
-from .dialect import Dialect
+from .dialect import GROUPINGS, Dialect
 
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?"
@@ -46,11 +46,16 @@ def arrow_type(kind: Kind) -> pa.DataType:
     return _ARROW[kind.name]
 
 
+def _grouping(thousands: str) -> str:
+    """Return what stands between groups of digits, as a regular expression."""
+    return f"[{re.escape(GROUPINGS.get(thousands, thousands))}]"
+
+
 def _patterns(dialect: Dialect) -> dict[str, str]:
     """Return what cells of each class look like."""
     digits = "[0-9]+"
     if dialect.thousands:
-        digits = rf"([0-9]{{1,3}}({re.escape(dialect.thousands)}[0-9]{{3}})+|[0-9]+)"
+        digits = rf"([0-9]{{1,3}}({_grouping(dialect.thousands)}[0-9]{{3}})+|[0-9]+)"
     point = re.escape(dialect.decimal)
     number = rf"({digits}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf(inity)?)"
     return {
@@ -179,7 +184,7 @@ def as_kind(column: pa.Array, kind: Kind, dialect: Dialect) -> pa.Array:
     if kind.name in NUMBERS:
         column = pc.ascii_trim(column, " \t+")
         if dialect.thousands:
-            column = pc.replace_substring(column, dialect.thousands, "")
+            column = pc.replace_substring_regex(column, _grouping(dialect.thousands), "")
         if dialect.decimal != ".":
             column = pc.replace_substring(column, dialect.decimal, ".")
         return column.cast(arrow_type(kind))

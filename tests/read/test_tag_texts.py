@@ -47,6 +47,10 @@ def test_what_programs_write_of_lists_is_read_as_the_lists(seed: int) -> None:
         ("[7, 8.0, nan]", ["7", "8"]),
         ("[1 0\n 1]", ["1", "0", "1"]),
         ("[' a ', '', None]", ["a"]),
+        ("""c("a, b", 'c', NA, "say \\"hi\\"")""", ["a, b", "c", 'say "hi"']),
+        ('list("a")', ["a"]),
+        ("c(NA)", []),
+        ("character(0)", []),
         ("{genre:rock,genre:folk}", ["genre:rock", "genre:folk"]),
     ],
 )
@@ -56,7 +60,20 @@ def test_lists_of_other_programs(text: str, tags: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a", "a, b", "(a)", "(0, 10]", "[0.5, 1.0)", "(-inf, 3.0]", "<=50K", "<5", "<p>x</p>"],
+    [
+        "",
+        "a",
+        "a, b",
+        "(a)",
+        "(0, 10]",
+        "[0.5, 1.0)",
+        "(-inf, 3.0]",
+        "<=50K",
+        "<5",
+        "<p>x</p>",
+        "c(a)",
+        "c(b, 'c')",
+    ],
 )
 def test_a_name_with_brackets_is_no_list(text: str) -> None:
     assert parse_tag_text(text) is None
