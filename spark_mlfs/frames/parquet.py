@@ -43,7 +43,7 @@ VALUE_BYTES = {
     "INT96": 8,
 }
 ROWS_AT_ONCE = 1 << 18  # of a pandas frame that is written
-_NAMES = {
+NAMES = {
     pa.bool_(): "boolean",
     pa.int8(): "tinyint",
     pa.int16(): "smallint",
@@ -73,7 +73,7 @@ def kind_of_arrow(kind: pa.DataType) -> Kind:
     if pa.types.is_struct(kind):
         fields = [f"{field.name}:{kind_of_arrow(field.type).name}" for field in kind]
         return Kind(f"struct<{','.join(fields)}>")
-    return Kind(_NAMES[kind]) if kind in _NAMES else UNKNOWN
+    return Kind(NAMES[kind]) if kind in NAMES else UNKNOWN
 
 
 # unsigned integers and numbers of 16 bits, which Spark has not

@@ -174,13 +174,7 @@ class Arff(Reader):
             )
         made_of = plan.made_of if plan.made_of.values else None
         frame = parse(files, partial(_parse, plan=plan))
-        frame = impute(
-            frame,
-            missing,
-            plan.feature_names,
-            settled=True,
-            categories=made_of,
-        )
+        frame = impute(frame, missing, plan.feature_names, categories=made_of)
         return with_names(frame, LABELS, plan.label_names)
 
 
@@ -269,20 +263,17 @@ class Plan:
         self._set_codes(codes_of)
 
     def _set_tables(self, used: Mapping[int, Attribute]) -> None:
-        """Set the declared values that are numbers, by attribute and value.
+        """Set the declared values that are numbers.
 
-        `keys` are of both, in order; `places` are those among the declared values."""
+        `keys` are an attribute and a value each, in order, as the parts of a complex number;
+        `places` are those among the declared values."""
         n = len(self.attributes)
         tables = {k: _numbers(a.categories) for k, a in used.items() if a.categories is not None}
-        listed = [
-            (k, value, place) for k, values in tables.items() for place, value in enumerate(values)
-        ]
-        attribute, value, places = np.array(listed, np.float64).reshape(-1, 3).T
-        self.values, rank = np.unique(value, return_inverse=True)
-        keys = attribute.astype(int) * len(self.values) + rank
-        order = np.argsort(keys)
-        self.keys = keys[order]
-        self.places = places[order]
+        keys = [complex(k, value) for k, values in tables.items() for value in values]
+        places = [place for values in tables.values() for place in range(len(values))]
+        order = np.argsort(np.array(keys, complex))
+        self.keys = np.array(keys, complex)[order]
+        self.places = np.array(places, np.float64)[order]
         self.numeric = np.array([bool(tables.get(k, True)) for k in range(n)])
         # declared as 0, 1, ...: values are their numbers
         plain = [k for k, values in tables.items() if values and values == [*range(len(values))]]
@@ -334,13 +325,9 @@ class Plan:
         if not len(self.keys):
             raise Irregular
         raw = raw.copy()
-        owner = np.broadcast_to(attribute, raw.shape)[other]
-        value = raw[other]
-        rank = np.searchsorted(self.values, value).clip(max=len(self.values) - 1)
-        key = owner * len(self.values) + rank
+        key = np.broadcast_to(attribute, raw.shape)[other] + 1j * raw[other]
         position = np.searchsorted(self.keys, key).clip(max=len(self.keys) - 1)
-        declared = (self.values[rank] == value) & (self.keys[position] == key)
-        if not declared.all():
+        if not (self.keys[position] == key).all():
             raise Irregular
         raw[other] = self.places[position]
         return raw

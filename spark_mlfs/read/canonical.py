@@ -22,6 +22,7 @@ from ..kernels.categories import Categories
 from ..lazy import cached_property
 from .label_cells import composed, truth_here
 from .layout import DAY, NUMBER, ColumnOfCells, Layout
+from .missing import filled
 from .row_hashes import hash_of_rows
 
 
@@ -167,9 +168,7 @@ class _Rows:
     def _column(self, name: str) -> pa.Array:
         layout = self.layout
         if name == FEATURES:
-            if not self.stage.checked or layout.x.form != "array":
-                return self.x
-            return _as_vectors(self.x, fill=0.0 if layout.missing == "zero" else None)
+            return self._features()
         if name == LABELS:
             return _as_vectors(self.y) if layout.y.form == "array" else self.y
         if name == ID:
@@ -178,6 +177,17 @@ class _Rows:
             return self.rows[layout.weight].cast(pa.float64())
         cells = self.rows[layout.group]
         return cells.cast(pa.int64() if pa.types.is_integer(cells.type) else pa.string())
+
+    def _features(self) -> pa.Array:
+        zeros = self.layout.missing == "zero"
+        if not self.stage.checked:
+            return self.x
+        if self.layout.x.form == "array":
+            return _as_vectors(self.x, fill=0.0 if zeros else None)
+        if not zeros:
+            return self.x
+        features = vectors.from_arrow(self.x)
+        return filled(features, np.zeros(features.size)).to_arrow()
 
     def _ids(self) -> pa.Array:
         layout = self.layout

@@ -31,13 +31,7 @@ def assemble(source: DataFrame, p: Values) -> DataFrame:
     kinds = kinds_of(source)
     kinds = {name: kinds[name] for name in layout.used}
     frame, unchecked = (_canonical(source, layout, kinds, checked) for checked in (True, False))
-    frame = impute(
-        frame,
-        layout.missing,
-        x.names,
-        settled=layout.missing != "zero" or x.form != "vector",
-        categories=x.categories,
-    )
+    frame = impute(frame, layout.missing, x.names, categories=x.categories)
     names = layout.y.names
     if names:
         frame, unchecked = (with_names(rows, LABELS, names) for rows in (frame, unchecked))

@@ -34,7 +34,7 @@ from .dialect import Dialect, check_is_text, completed, dialect_of, head_text, m
 from .lines import plain, runs
 from .partitions import Folders, check_apart, folders_of
 from .records import DifferentHeader, LineEndsInQuotes, Records, Stream
-from .refusals import refuse_headers, tell_unnamed
+from .refusals import refuse_header, tell_unnamed
 from .row_hashes import hash_of_rows
 from .typed import (
     NUMBERS,
@@ -109,8 +109,13 @@ class CsvFiles:
                 self._add(facts, batch, stream, records)
                 expected = self._expected(facts)
         except DifferentHeader as error:
-            usual = (self.dialect.separator or ",").join(self.header or ())
-            refuse_headers([(usual, plain(self.files[0])), (str(error), stream.name)])
+            refuse_header(
+                error.args,
+                stream.name,
+                self.header or (),
+                plain(self.files[0]),
+                self.dialect.separator or ",",
+            )
         except LineEndsInQuotes as error:
             fault = error
         except DataError as error:
@@ -319,7 +324,7 @@ def open_csv(spark: SparkSession, paths: Sequence[str], options: Values) -> Data
     table = replace(table, folders=folders_of(paths, table.files))
     if table.folders is not None:
         check_apart(table.folders, table.names)
-    return engine.frame(engine.surveyed(table))
+    return engine.frame(_surveyed(engine, table))
 
 
 def csv_rows(spark: SparkSession, table: CsvFiles, names: Sequence[str]) -> DataFrame:
@@ -369,32 +374,25 @@ def _tell_whole(names: Sequence[str]) -> None:
     notice(f"{plain(names[0])}{others}: cells hold line ends, so one task reads all of a file")
 
 
-class _Engine:
-    """What reads files of CSV."""
+def _surveyed(engine: _Here | _There, table: CsvFiles) -> CsvFiles:
+    """Return the table with the types of its columns.
 
-    def surveys(self, table: CsvFiles) -> list[Survey]:
-        """Return the surveys of all parts of the files."""
-        raise NotImplementedError
-
-    def surveyed(self, table: CsvFiles) -> CsvFiles:
-        """Return the table with the types of its columns.
-
-        Raises `DataError` for a record that does not fit."""
-        surveys = self.surveys(table)
-        in_quotes = {s.file for s in surveys if isinstance(s.fault, LineEndsInQuotes)}
-        faults = [s.fault for s in surveys if s.fault is not None and s.file not in in_quotes]
-        if faults:
-            raise faults[0]
-        if not in_quotes:
-            return table.surveyed(surveys)
-        _tell_whole(sorted(in_quotes))
-        return self.surveyed(replace(table, complete=table.complete | in_quotes))
+    Raises `DataError` for a record that does not fit."""
+    surveys = engine.surveys(table)
+    in_quotes = {s.file for s in surveys if isinstance(s.fault, LineEndsInQuotes)}
+    faults = [s.fault for s in surveys if s.fault is not None and s.file not in in_quotes]
+    if faults:
+        raise faults[0]
+    if not in_quotes:
+        return table.surveyed(surveys)
+    _tell_whole(sorted(in_quotes))
+    return _surveyed(engine, replace(table, complete=table.complete | in_quotes))
 
 
 # ---- in this process ----
 
 
-class _Here(_Engine):
+class _Here:
     """Files of this machine, read by this process."""
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -451,7 +449,7 @@ def _rows_here(
 # ---- on Spark ----
 
 
-class _There(_Engine):
+class _There:
     """Files that Spark hands over as lines of bytes."""
 
     def __init__(

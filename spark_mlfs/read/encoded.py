@@ -251,10 +251,10 @@ Series = Iterator[tuple[int, "RowNames", np.ndarray, Any]]
 
 @dataclass(frozen=True)
 class RowNames:
-    """Rows by their paths, and texts by a passage, too."""
+    """Rows by their paths, and what is told of each: a passage, or the terms of its score."""
 
     paths: Sequence[str] = ()
-    passages: Sequence[str] | None = None
+    reasons: Sequence[pa.Array] = ()
 
     def ends(self, values: np.ndarray, among: Any = slice(None)) -> list[ExampleRow]:
         """Return `MOST_A_SIDE` rows of the largest values `among` these.
@@ -266,7 +266,7 @@ class RowNames:
             rows = rows[values[rows] >= -largest[-1]]
         examples: list[ExampleRow] = []
         for i in rows:
-            passage = self.passages[i] if self.passages else ""
+            passage = BEHIND.join(_reason(cells[i].as_py()) for cells in self.reasons)
             examples.append((float(values[i]), self.paths[i], passage))
         return largest_rows(examples)
 
@@ -375,26 +375,13 @@ def _of_tags(batch: pa.RecordBatch, tags: list[str], columns: list[str]) -> Seri
     names = np.array(labels.flatten().to_pylist(), object)
     values = scores.flatten().to_numpy(zero_copy_only=False)
     paths = path.cast(pa.string()).take(pc.list_parent_indices(labels)).to_pylist()
-    rows = RowNames(paths, _Reasons([cells.flatten() for cells in reasons]))
+    rows = RowNames(paths, [cells.flatten() for cells in reasons])
     for item, tag in enumerate(tags):
         yield item, rows, values, names == tag
 
 
-@dataclass(frozen=True)
-class _Reasons(Sequence[str]):
-    """What is told of each tag of some rows, of arrays of passages and of terms, as texts."""
-
-    arrays: list[pa.Array]
-
-    def __len__(self) -> int:
-        return len(self.arrays[0]) if self.arrays else 0
-
-    def __getitem__(self, place: Any) -> Any:
-        texts = []
-        for array in self.arrays:
-            reason = array[place].as_py()
-            texts.append(reason[:PASSAGE] if isinstance(reason, str) else terms_text(reason))
-        return BEHIND.join(texts)
+def _reason(cell: Any) -> str:
+    return cell[:PASSAGE] if isinstance(cell, str) else terms_text(cell)
 
 
 def terms_text(terms: Sequence[Any]) -> str:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import codecs
+import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
-import numpy as np
 import pyarrow as pa
-from numpy import ndarray
 
 from ..errors import DataError
 from ..frames.errors import reading
-from ..frames.frame import Batches
+from ..frames.frame import Batches, NeedsSpark
 from ..frames.paths import BOM, FileSplit
 from ..lazy import F, SparkSession
 from .lines import plain
 from .refusals import refuse_some_arrays
 
-BLOCK = 4 << 20  # bytes that are looked at, and of lines that are yielded, at a time
-BACKSLASH, QUOTE = ord("\\"), ord('"')
+BLOCK = 4 << 20  # bytes whose elements are found at a time
+LONGEST_WORD = 16  # letters of a value that may be cut where a block ends, and more
+_decode = json.JSONDecoder().raw_decode
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_ELEMENT = "element"
+# what may stand behind a sign or an element, and what is wrong where something else does
+_BEHIND = {
+    "": ("[", "it begins otherwise"),
+    "[": ("]", "an element is empty: a comma too many"),
+    ",": ("", "an element is empty: a comma too many"),
+    _ELEMENT: (",]", "no comma stands between elements"),
+    "]": ("", "there is more than the array"),
+}
 
 
 @dataclass(frozen=True)
@@ -34,16 +48,14 @@ class ArrayFile:
 
 def is_array(block: bytes) -> bool:
     """Return whether a file that begins so is an array, and not lines that are arrays each."""
-    block = block.removeprefix(BOM).lstrip()
-    if block[:1] != b"[":
-        return False
-    line, end, others = block.partition(b"\n")
-    scan = _Scan()
+    line, _, others = block.removeprefix(BOM).lstrip().partition(b"\n")
+    if line[:1] != b"[" or not others.strip():
+        return line[:1] == b"["
     try:
-        scan.lines(line + end)
+        json.loads(line)
     except ValueError:
         return True
-    return scan.depth > 0 or not others.strip()
+    return False
 
 
 def are_arrays(spark: SparkSession, paths: Sequence[str]) -> bool:
@@ -63,11 +75,12 @@ def _arrays(batches: Batches) -> Batches:
         names = batch["name"].to_pylist()
         arrays: list[bool] = []
         for text, name in zip(batch["value"], names, strict=True):
-            content = text.as_py().encode().removeprefix(BOM)
+            content = text.as_py().encode()
             arrays.append(is_array(content))
             if arrays[-1]:
-                for _ in lines_of_array([content], plain(name)):
-                    pass
+                with suppress(NeedsSpark):
+                    for _ in lines_of_array([content.removeprefix(BOM)], plain(name)):
+                        pass
         yield pa.RecordBatch.from_pydict({"name": names, "array": arrays})
 
 
@@ -75,83 +88,64 @@ def lines_of_array(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Yield the elements of an array as lines, some at a time.
 
     Raises `DataError` for what is no array."""
-    scan = _Scan()
-    waiting = b""
-    elements = 0
     try:
-        for block in _pieces(blocks):
-            waiting += scan.lines(block)
-            if len(waiting) < BLOCK:
-                continue
-            ended, end, waiting = waiting.rpartition(b"\n")
-            elements += _count(ended + end)
-            yield ended + end
-        if scan.depth or scan.quoted:
-            raise ValueError("it is not closed: the file may be cut short")
-        if waiting.strip() or elements:
-            _count(waiting + b"\n")
+        yield from _lines(blocks)
     except ValueError as error:
+        if "'" in str(error):
+            raise NeedsSpark(f"{name}: single quotes in JSON are read by Spark") from None
         raise DataError(f"{name}: an array of JSON, and {error}; correct the file") from None
-    yield waiting + b"\n"
+
+
+def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of the elements that are whole after each block."""
+    reader = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    text = ""
+    before = ""  # the sign or element that stands before the text
+    enough = 0  # of the text for an element that was cut
+    for block in chain(_pieces(blocks), [b""]):
+        text += reader.decode(block, final=not block)
+        if block and len(text) < enough:
+            continue
+        lines: list[str] = []
+        place = 0
+        while True:
+            place += len(_BLANKS.match(text, place)[0])  # type: ignore[index]
+            sign = text[place : place + 1]
+            if not sign:
+                break
+            if before in ("[", ",") and sign not in ",]":
+                end = _end_of_value(text, place, final=not block)
+                if end is None:
+                    break
+                lines.append(text[place:end].replace("\n", " ").replace("\r", " ") + "\n")
+                before = _ELEMENT
+                place = end
+                continue
+            allowed, fault = _BEHIND[before]
+            if sign not in allowed:
+                raise ValueError(fault)
+            before = sign
+            place += 1
+        text = text[place:]
+        enough = 2 * len(text)
+        yield "".join(lines).encode("utf-8", "surrogateescape")
+    if before != "]":
+        raise ValueError("it is not closed: the file may be cut short")
+
+
+def _end_of_value(text: str, start: int, final: bool) -> int | None:
+    """Return where a value ends, None where the text may be cut within it."""
+    try:
+        _, end = _decode(text, start)
+    except json.JSONDecodeError as error:
+        limit = len(text.rstrip()) if final else len(text) - LONGEST_WORD
+        if error.pos >= limit or "Unterminated" in error.msg:
+            return None
+        raise ValueError(f"{text[start : start + 60]} is no record") from None
+    return end if final or end + LONGEST_WORD < len(text) else None
 
 
 def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in blocks:
         for start in range(0, len(block), BLOCK):
             yield block[start : start + BLOCK]
-
-
-def _count(lines: bytes) -> int:
-    """Return how many lines there are; ValueError where one is empty."""
-    elements = lines.split(b"\n")[:-1]
-    if not all(map(bytes.strip, elements)):
-        raise ValueError("an element is empty: a comma too many")
-    return len(elements)
-
-
-class _Scan:
-    """Where a text of JSON stands: the depth of brackets, within quotes, behind backslashes."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.quoted = False
-        self.backslashes = 0
-        self.ended = False
-
-    def lines(self, block: bytes) -> bytes:
-        """Return a block, not empty, with a line's end for each comma between elements alone."""
-        data = np.frombuffer(block, np.uint8)
-        quotes = self._quotes(data)
-        inside = (np.cumsum(quotes) + self.quoted) % 2 == 1
-        outside = ~inside & ~quotes
-        opening = outside & ((data == ord("[")) | (data == ord("{")))
-        closing = outside & ((data == ord("]")) | (data == ord("}")))
-        depth = self.depth + np.cumsum(opening.astype(np.int64) - closing)
-        below = depth - opening  # around an opening bracket, and around a closing one
-        filled = ~(outside & np.isin(data, [*b" \t\r\n"]))
-        at_end = filled & (below + closing < 1) & ~((data == ord("[")) & opening)
-        first = np.flatnonzero(opening & (below == 0))
-        if at_end.any() or len(first) > (0 if self.ended else 1) or (depth < 0).any():
-            raise ValueError("there is more than the array")
-        out = data.copy()
-        out[outside & np.isin(data, [*b"\r\n"])] = ord(" ")
-        out[outside & (data == ord(",")) & (depth == 1)] = ord("\n")
-        out[(opening & (below == 0)) | (closing & (depth == 0))] = ord(" ")
-        self.depth = int(depth[-1])
-        self.quoted = bool(inside[-1])
-        self.ended |= len(first) > 0
-        return out.tobytes()
-
-    def _quotes(self, data: ndarray) -> ndarray:
-        """Return which characters are quotes that no backslash stands in front of."""
-        quotes = data == QUOTE
-        plain = data != BACKSLASH
-        places = np.arange(len(data))
-        before = np.maximum.accumulate(np.where(plain, places, -1))
-        # of the characters in front of each one those that are backslashes in a row
-        last = np.concatenate([[-1], before[:-1]])
-        count = places - 1 - last
-        count[last < 0] += self.backslashes
-        tail = len(data) - 1 - int(before[-1])
-        self.backslashes = tail + (self.backslashes if before[-1] < 0 else 0)
-        return quotes & (count % 2 == 0)

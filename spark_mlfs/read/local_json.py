@@ -44,7 +44,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     splits = _splits(files)
     blocks: Any = [split.blocks for split in splits]
     looks = [*LocalFrame(blocks, {}).map_parts(partial(_look, source))]
-    types = _merged(source, [schema for schema, _, _ in looks])
+    types = _merged(source, [schema for schemas, _, _ in looks for schema in schemas])
     bad = [line for _, _, line in looks if line is not None]
     if bad:
         refuse_json(
@@ -105,46 +105,45 @@ def _json_rows(
             yield from _table(block, types).select([*types]).combine_chunks().to_batches()
 
 
-def _look(source: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None]:
+def _look(source: str, blocks: Iterable[bytes]) -> tuple[list[pa.Schema], str, str | None]:
     """What a part of a file shows: the fields' types, its first line, its first line that is no
     record."""
-    schemas, first, bad = [pa.schema([])], "", None
+    schemas = [pa.schema([])]
+    first = ""
+    bad = None
     for block in blocks:
         lines = [*filter(bytes.strip, block.splitlines())]
         if not lines:
             continue
         first = first or lines[0].decode(errors="replace").strip(" ")
-        names: dict[str, pa.DataType]
-        # pyarrow does not survive others
-        ends = {*map(itemgetter(0, -1), lines)}
-        shaped = ends == {(ord("{"), ord("}"))}
-        table, message = _records(block, len(lines)) if shaped else (None, "")
-        if table is None:
-            names = {}
-            for raw in lines:
-                line = raw.decode(errors="replace")
-                record = _record(source, line, strict=bad is None)
-                bad = line if record is None and bad is None else bad
-                names.update(dict.fromkeys(record or (), pa.null()))
-            schemas.append(pa.schema([*names.items()]))
-            if bad is None and not message:
-                table, message = _records(block, len(lines))
+        table, reason = _records([*map(bytes.strip, lines)])
+        names: dict[str, pa.DataType] = {}
         if table is not None:
             names = {name: _type_of(source, name, table[name]) for name in table.column_names}
-            schemas.append(pa.schema([*names.items()]))
-        elif bad is None:
-            raise NeedsSpark(f"{source}: {message}")
-    return pa.schema([*_merged(source, schemas).items()]), first, bad
+        else:
+            for line in lines:
+                text = line.decode(errors="replace")
+                record = _record(source, text, strict=bad is None)
+                bad = text if record is None and bad is None else bad
+                names |= dict.fromkeys(record or (), pa.null())
+            if bad is None:
+                raise NeedsSpark(f"{source}: {reason}")
+        schemas.append(pa.schema([*names.items()]))
+    return schemas, first, bad
 
 
-def _records(lines: bytes, count: int) -> tuple[pa.Table | None, str]:
+def _records(lines: Sequence[bytes]) -> tuple[pa.Table | None, str]:
     """The records of lines, or why there are not as many."""
+    # pyarrow does not survive others
+    if {*map(itemgetter(0, -1), lines)} != {(ord("{"), ord("}"))}:
+        return None, "a line is not one record"
+    block = b"\n".join(lines)
     try:
-        lines.decode()
-        table = _table(lines)
+        block.decode()
+        table = _table(block)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         return None, str(error).splitlines()[0][:120]
-    return (table, "") if table.num_rows == count else (None, "a line is not one record")
+    return (table, "") if table.num_rows == len(lines) else (None, "a line is not one record")
 
 
 def _record(source: str, line: str, strict: bool) -> dict[str, Any] | None:
@@ -156,13 +155,11 @@ def _record(source: str, line: str, strict: bool) -> dict[str, Any] | None:
         if strict and "'" in line:
             raise NeedsSpark(f"{source}: single quotes in JSON are read by Spark") from None
         return None
-    if strict and (
-        isinstance(record, list)
-        or record is None
-        or (isinstance(record, dict) and end < len(line.strip()))
-    ):
+    is_record = isinstance(record, dict)
+    is_part = is_record and end < len(line.strip())
+    if strict and (record is None or isinstance(record, list) or is_part):
         raise NeedsSpark(f"{source}: a line that is not one record is read by Spark")
-    return record if isinstance(record, dict) else None
+    return record if is_record else None
 
 
 # ---- types ----

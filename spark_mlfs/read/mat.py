@@ -108,7 +108,7 @@ class Mat(Reader):
             unpacked = sum(plan.bytes for plan in plans.values())
             frame.sizes = {FEATURES: max(unpacked, PACKED_TIMES * frame.bytes)}
             frame.num_rows = rows
-        frame = impute(frame, p["missing"], feature_names, settled=True)
+        frame = impute(frame, p["missing"], feature_names)
         return with_names(frame, LABELS, label_names)
 
 

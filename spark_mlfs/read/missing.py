@@ -7,7 +7,6 @@ estimator takes it from there."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,10 +18,10 @@ from numpy import ndarray
 from ..errors import DataError, ParameterError, option
 from ..frames import vectors
 from ..frames.errors import reading
-from ..frames.frame import Batches, Kind, LocalFrame, kinds_of
+from ..frames.frame import Batches, Kind, LocalFrame
 from ..frames.names import with_metadata
-from ..frames.schema import CATEGORIES, FEATURES, FILL, ID, attribute_metadata
-from ..frames.stages import LastStage, Stage, mapped
+from ..frames.schema import CATEGORIES, FEATURES, FILL, attribute_metadata
+from ..frames.stages import LastStage, MadeColumn, mapped, with_columns
 from ..frames.vectors import Vectors
 from ..kernels import missing as policies
 from ..kernels.categories import Categories
@@ -71,10 +70,11 @@ def settle(
     if missing == "drop":
         complete = np.setdiff1d(np.arange(n), features.rows[unknown])
         return complete, features.take(complete)
-    return np.arange(n), _filled(features, np.zeros(features.size))
+    return np.arange(n), filled(features, np.zeros(features.size))
 
 
-def _filled(features: Vectors, fill: ndarray) -> Vectors:
+def filled(features: Vectors, fill: ndarray) -> Vectors:
+    """Return vectors with the fill of each feature in place of its missing values."""
     values = features.values.copy()
     unknown = np.isnan(features.values)
     values[unknown] = fill[features.indices[unknown]]
@@ -95,46 +95,29 @@ def impute(
     frame: DataFrame,
     missing: str,
     names: Sequence[str] | None,
-    settled: bool = False,
     categories: Categories | None = None,
 ) -> DataFrame:
     """Return a frame without missing features, named and with their fill in its metadata.
 
-    Where it is `settled` only a mean is left to do, which takes a pass of its own. The metadata
-    also have what columns of texts and dates became (`categories`)."""
+    Of what a reader's rows have settled a mean is left to do, which takes a pass of its own. The
+    metadata also have what columns of texts and dates became (`categories`)."""
     fitted: dict[str, Any] = {} if missing in ("error", "keep") else {"missing": missing}
     if categories is not None:
         fitted[CATEGORIES] = categories.facts
-    fill = None
-    lacking = missing != "keep" and not settled
     if missing == "mean":
         fill, lacking = _means(frame)
         fitted["fill"] = fill.tolist()
-    if lacking:
-        frame = mapped(frame, _Impute(fill), kinds_of(frame), never_null=[ID])
+        if lacking:
+            column = MadeColumn(Kind("vector"), partial(_imputed, fill=fill), [FEATURES])
+            frame = with_columns(frame, {FEATURES: column})
     metadata = attribute_metadata(names) if names else {}
     if fitted:
         metadata[FILL] = fitted
     return with_metadata(frame, FEATURES, metadata) if metadata else frame
 
 
-@dataclass(frozen=True)
-class _Impute(Stage):
-    """The `fill` of each feature, or 0, in place of missing values."""
-
-    fill: ndarray | None
-
-    def reads(self, columns: Sequence[str]) -> Sequence[str]:
-        return columns
-
-    def batches(self, batches: Batches, columns: Sequence[str], part: int) -> Batches:
-        for batch in batches:
-            cells = {name: batch[name] for name in columns}
-            if FEATURES in cells:
-                features = vectors.from_arrow(cells[FEATURES])
-                fill = np.zeros(features.size) if self.fill is None else self.fill
-                cells[FEATURES] = _filled(features, fill).to_arrow()
-            yield pa.RecordBatch.from_pydict(cells)
+def _imputed(batch: pa.RecordBatch, fill: ndarray) -> pa.Array:
+    return filled(vectors.from_arrow(batch[FEATURES]), fill).to_arrow()
 
 
 EXTENT = {

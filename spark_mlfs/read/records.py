@@ -34,7 +34,7 @@ class LineEndsInQuotes(Exception):
 
 
 class DifferentHeader(Exception):
-    """The header of a file is another one: as it is written there."""
+    """The header of a file is another one: its cells are the arguments."""
 
 
 class Records(NamedTuple):
@@ -152,7 +152,7 @@ class Stream:
                 raise LineEndsInQuotes from None
             raise self._malformed(error, reader.line_num) from None
         if record != [*(self.header or ())] and not self.dialect.by_place:
-            raise DifferentHeader(",".join(record))
+            raise DifferentHeader(*record)
         return len("".join(lines[: reader.line_num]).encode())
 
     def _take(self, size: int) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import NoReturn
 
 from ..errors import DataError, option
@@ -20,17 +19,23 @@ def tell_unnamed(columns: Sequence[str], source: str) -> None:
         )
 
 
-def refuse_headers(headers: Sequence[tuple[str, str]]) -> None:
-    """Raise `DataError` where (header, file) are not of one header."""
-    first = dict(sorted(headers, key=itemgetter(1), reverse=True))  # of each header the first file
-    if len(first) < 2:
-        return
-    (usual, usual_file), (header, file) = sorted(first.items(), key=itemgetter(1))[:2]
-    differing = (k for k, (a, b) in enumerate(zip(usual, header, strict=False)) if a != b)
-    start = max(0, next(differing, min(len(usual), len(header))) - 20)
+def refuse_header(
+    header: Sequence[str],
+    file: str,
+    usual: Sequence[str],
+    usual_file: str,
+    separator: str,
+) -> NoReturn:
+    """Raise `DataError` for a file whose header, cell by cell, is not that of another."""
+    first, second = (
+        separator.join(f'"{cell}"' if separator in cell else cell for cell in cells)
+        for cells in (header, usual)
+    )
+    differing = (k for k, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    start = max(0, next(differing, min(len(first), len(second))) - 20)
     remedy = "columns are read by their place: give all files one header, or read them apart"
     raise DataError(
-        f"{file}: its header {_excerpt(header, start)!r} is not {_excerpt(usual, start)!r} as in "
+        f"{file}: its header {_excerpt(first, start)!r} is not {_excerpt(second, start)!r} as in "
         f"{usual_file}; {remedy}"
     )
 

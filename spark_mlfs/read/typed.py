@@ -23,21 +23,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frames.frame import Kind
+from ..frames.parquet import NAMES
 from .dialect import GROUPINGS, Dialect
 
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?"
 _ZONE = r" ?(Z|[+-][01][0-9]:?[0-5][0-9])"
-_ARROW = {
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp_ntz": pa.timestamp("us"),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "string": pa.string(),
-}
+_ARROW = {name: kind for kind, name in NAMES.items()}
+_ARROW |= {"timestamp_ntz": pa.timestamp("us"), "timestamp": pa.timestamp("us", "UTC")}
 NUMBERS = ("int", "bigint", "double")  # which Arrow's reader of CSV makes, too
 
 

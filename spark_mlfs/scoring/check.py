@@ -315,7 +315,7 @@ class MeasureBatches:
             if self.shown:
                 mask = pa.array(known)
                 ids = rows.column(3).filter(mask).to_pylist()
-                names = RowNames(ids, rows.column(4).filter(mask).to_pylist())
+                names = RowNames(ids, [rows.column(4).filter(mask)])
             state = self.measured(t[known], z[known], s[known], names)
             state.left_out = batch.num_rows - int(known.sum())
             yield state

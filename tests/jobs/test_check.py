@@ -519,7 +519,7 @@ def test_rows_on_each_side_of_a_label_are_those_sorted():
     paths = [f"{i:03d}" for i in rng.permutation(200)]
 
     def measured(rows):
-        named = RowNames([paths[i] for i in rows], [f"text {paths[i]}" for i in rows])
+        named = RowNames([paths[i] for i in rows], [pa.array([f"text {paths[i]}" for i in rows])])
         state = MeasureBatches(3, None, shown=[2, 0]).measured(t[rows], z[rows], s[rows], named)
         return checking.Measured.decode(bytes(state.encode()))
 

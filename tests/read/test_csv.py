@@ -352,6 +352,8 @@ def test_files_of_one_header(tmp_path):
     assert opened(HERE, tmp_path) == ({"a": "double", "b": "string"}, [[1.0, "x"], [2.5, "y"]])
     (tmp_path / "5.csv").write_bytes(b"a,c\n1,x\n")
     assert "5.csv: its header 'a,c' is not 'a,b' as in" in opened(HERE, tmp_path)
+    (tmp_path / "5.csv").write_bytes(b'"a,b"\n1\n')
+    assert """5.csv: its header '"a,b"' is not 'a,b' as in""" in opened(HERE, tmp_path)
 
 
 # ---- what programs write ----

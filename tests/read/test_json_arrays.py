@@ -62,6 +62,8 @@ def test_elements_become_lines_wherever_blocks_end(monkeypatch):
         ('[{"a":1},,{}]', "an element is empty"),
         ('[\n{"a":1}] x', "there is more than the array"),
         ('[\n{"a":1}\n]\n[]', "there is more than the array"),
+        ('[{"a":1} {"a":2}]', "no comma stands between elements"),
+        ('[{"a":1},\n{"a":x}]', '{"a":x}] is no record'),
     ],
 )
 def test_what_is_refused(tmp_path, text, message):

@@ -1,308 +1,93 @@
 """Random tables by writers and dialects: names, types, cells, missing ones and tags are those that
-were written. ``python tests/read/test_random_tables.py COUNT [SEED]`` tries more."""
+were written, on both engines; a table is a file, or a folder of many by several writers.
+
+``python tests/read/test_random_tables.py FILES [SEED] [SECONDS]`` tries more: so many files here,
+and folders of them on both engines for so many seconds."""
 
 from __future__ import annotations
 
-import csv
-import datetime as dt
 import sys
+import time
 import warnings
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.csv
 import pytest
+from random_tables import changed, dialect, expected, table, writers_of
 
+from spark_mlfs import cli
 from spark_mlfs.errors import worker_errors
-from spark_mlfs.frames.frame import LocalFrame, LocalSession
+from spark_mlfs.frames import paths
+from spark_mlfs.frames.frame import LocalFrame, LocalSession, kinds_of
 from spark_mlfs.read import load
 from spark_mlfs.read.tables import open_table
 
-try:
-    import duckdb
-except ImportError:
-    duckdb = None
-
 HERE = LocalSession(1 << 30)
-WORDS = [
-    "a", "b c", "x,y", 'say "hi"', "line\nend", "two\r\nlines", "d;e", "tab\there", "\u00e9\u2013\u00fc", "'q'", "1,5 m",
-    "-", "semi;", "back\\slash", '"', '""', "a|b", "#1", "  blanks  ", "\\", 'end"', "\u65e5\u672c", "\U0001f600", "1e5x", "[x", "{}",
-    "true story", "2020-01-05 noon", "NAN", "na", "Null", "0x1F", "=1+1", "<b>",
-]  # fmt: skip
-TAGS = [
-    "jazz",
-    "rock & roll",
-    "caf\u00e9",
-    "7",
-    "2020",
-    "true",
-    'so "called"',
-    "a,b",
-    "x'y",
-    "-",
-    "\u65e5",
-]
-MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "NULL", "None", "#N/A"]
-
-
-def whole(generator, n):
-    return generator.integers(-50, 50, n).tolist()
-
-
-def large(generator, n):
-    return [int(v) for v in generator.integers(-(2**62), 2**62, n)]
-
-
-def number(generator, n):
-    return (generator.normal(size=n) * 10.0 ** generator.integers(-8, 8)).tolist()
-
-
-def truth(generator, n):
-    return (generator.random(n) < 0.5).tolist()
-
-
-def day(generator, n):
-    return [dt.date(1970, 1, 1) + dt.timedelta(int(k)) for k in generator.integers(-999, 20000, n)]
-
-
-def time(generator, n):
-    start = dt.datetime(1999, 12, 31, 23)
-    return [start + dt.timedelta(microseconds=int(k)) for k in generator.integers(0, 10**15, n)]
-
-
-def text(generator, n):
-    return generator.choice(WORDS, n).tolist()
-
-
-KINDS = [whole, large, number, truth, day, time, text, text]
-
-
-def table(generator):
-    """Names of columns, and the rows of their cells; the last but one are tags."""
-    n = int(generator.integers(1, 30))
-    columns = {"key": [*range(10, 10 + n)]}
-    for k in range(int(generator.integers(1, 6))):
-        kind = KINDS[generator.integers(len(KINDS))]
-        cells = kind(generator, n)
-        share = generator.choice([0, 0.2, 0.9])
-        cells = [None if generator.random() < share else cell for cell in cells]
-        if kind is text:
-            cells[0] = "word"  # that not all may be missing, nor alike
-        name = generator.choice(["x", "a b", "f,g", 'q"r', "\u00e9", "l\nm", "n;o", "p|q"])
-        columns[f"{name}{k}"] = cells
-    columns["tags"] = [
-        generator.choice(TAGS, generator.integers(0, 4), replace=False).tolist() for _ in range(n)
-    ]
-    return columns
-
-
-# ---- writers: each writes cells into a path, and returns the options of our reader ----
-
-
-def cell_text(cell, decimal="."):
-    if isinstance(cell, bool):
-        return str(cell)
-    if isinstance(cell, float):
-        return repr(cell).replace(".", decimal)
-    if isinstance(cell, dt.datetime):
-        return cell.isoformat(" ")
-    return str(cell)
-
-
-def rows_of(columns):
-    return [*zip(*columns.values(), strict=True)]
-
-
-def by_pandas(columns, path, generator):
-    frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
-    encoding = str(generator.choice(["utf-8", "utf-8-sig", "utf-16"]))
-    escaped = {"doublequote": False, "escapechar": "\\"} if generator.random() < 0.3 else {}
-    frame.to_csv(
-        path,
-        index=False,
-        sep=str(generator.choice([",", ";", "\t", "|"])),
-        quoting=int(generator.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])),
-        lineterminator=str(generator.choice(["\n", "\r\n"])),
-        na_rep=str(generator.choice(MISSING)),
-        encoding=encoding,
-        compression=None,
-        **escaped,
-    )
-    return {"escape": "\\"} if escaped else {}
-
-
-def by_pandas_with_decimal_commas(columns, path, generator):
-    frame = pd.DataFrame({name: pd.Series(cells) for name, cells in columns.items()})
-    for name, cells in columns.items():
-        if any(isinstance(cell, int) for cell in cells):
-            frame[name] = pd.Series(cells, dtype=object)
-    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="utf-8-sig")
-    return {"decimal": ","}
-
-
-def by_polars(columns, path, generator):
-    frame = pl.DataFrame(columns, strict=False)
-    frame.write_csv(
-        path,
-        separator=str(generator.choice([",", ";", "\t", "|"])),
-        quote_style=str(generator.choice(["necessary", "always", "non_numeric"])),
-        null_value=str(generator.choice(MISSING)),
-        line_terminator=str(generator.choice(["\n", "\r\n"])),
-        include_bom=bool(generator.random() < 0.5),
-    )
-    return {}
-
-
-def by_arrow(columns, path, generator):
-    style = str(generator.choice(["needed", "all_valid"]))
-    delimiter = str(generator.choice([",", ";", "\t", "|"]))
-    options = pa.csv.WriteOptions(delimiter=delimiter, quoting_style=style)
-    pa.csv.write_csv(pa.table(columns), path, options)
-    return {}
-
-
-def by_python(columns, path, generator):
-    escape = "\\" if generator.random() < 0.3 else None
-    quote = str(generator.choice(['"', "'"])) if escape is None else '"'
-    quoting = int(generator.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
-    if escape and not any(
-        "\n" in str(cell) for row in [columns, *rows_of(columns)] for cell in row
-    ):
-        quoting = csv.QUOTE_NONE
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(
-            file,
-            delimiter=str(generator.choice([",", ";", "\t", "|"])),
-            quoting=quoting,
-            lineterminator=str(generator.choice(["\n", "\r\n"])),
-            quotechar=quote,
-            doublequote=escape is None,
-            escapechar=escape,
-        )
-        writer.writerow(columns)
-        writer.writerows(rows_of(columns))
-    options = {"quote": quote} if quote != '"' else {}
-    return options | ({"escape": escape} if escape else {})
-
-
-def by_hand(columns, path, sep, end, encoding, absent, decimal, texts):
-    def quoted(cell):
-        return '"' + cell.replace('"', '""') + '"'
-
-    lines = [sep.join(quoted(name) for name in columns)]
-    for row in rows_of(columns):
-        cells = []
-        for cell in row:
-            plain = absent if cell is None else cell_text(cell, decimal)
-            special = any(sign in plain for sign in f'{sep}"\r\n')
-            is_text = isinstance(cell, str)
-            cells.append(quoted(plain) if (is_text and texts) or special else plain)
-        lines.append(sep.join(cells))
-    path.write_bytes((end.join(lines) + end).encode(encoding))
-
-
-def by_r(columns, path, generator):
-    by_hand(columns, path, ",", "\n", "utf-8", "NA", ".", True)
-    return {}
-
-
-def by_excel(columns, path, generator):
-    encoding, sep = [("utf-8-sig", ";"), ("utf-16", "\t")][generator.integers(2)]
-    by_hand(columns, path, sep, "\r\n", encoding, "", ",", False)
-    return {"decimal": ","}
-
-
-def by_duckdb(columns, path, generator):
-    rows = pa.table(columns)
-    session = duckdb.connect()
-    session.register("rows", rows)
-    sep = str(generator.choice([",", ";", "|"]))
-    force = ", force_quote *" if generator.random() < 0.3 else ""
-    session.execute(f"copy rows to '{path}' (format csv, header, delimiter '{sep}'{force})")
-    return {}
-
-
-WRITERS = [
-    by_pandas,
-    by_pandas_with_decimal_commas,
-    by_polars,
-    by_arrow,
-    by_python,
-    by_r,
-    by_excel,
-]
-WRITERS += [by_duckdb] if duckdb is not None else []
-
-
-# ---- what is to be read ----
-
-
-def expected(cells):
-    """The kind of a column and its values, by the cells that were written."""
-    present = [cell for cell in cells if cell is not None and cell not in MISSING]
-    kinds = {type(cell) for cell in present}
-    values = [None if cell in MISSING else cell for cell in cells]
-    if kinds == {int}:
-        small = all(-(2**31) <= cell < 2**31 for cell in present)
-        return "int" if small else "bigint", values
-    names = {
-        float: "double",
-        bool: "boolean",
-        dt.date: "date",
-        dt.datetime: "timestamp_ntz",
-    }
-    return names.get(next(iter(kinds), str), "string"), values
-
-
-def read(session, path, options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        frame = open_table(session, str(path), "csv", options)
-    names = frame.columns
-    if isinstance(frame, LocalFrame):
-        rows = frame.collect()
-        return {name: kind.name for name, kind in frame.kinds.items()}, rows
-    with worker_errors():
-        rows = [row.asDict() for row in frame.collect()]
-    kinds = dict(frame.dtypes)
-    return {name: kinds[name] for name in names}, rows
-
-
-def tags_read(session, path, options):
-    how = {"features": ["key"], "labels": "tags", "id": "key", "label_delimiter": "+"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        frame = load(session, str(path), "csv", **how, **options)
-    if isinstance(frame, LocalFrame):
-        rows = [
-            row for batch in frame.batches() for row in batch.select(["id", "labels"]).to_pylist()
-        ]
-    else:
-        with worker_errors():
-            rows = [row.asDict() for row in frame.select("id", "labels").collect()]
-    return [row["labels"] for row in sorted(rows, key=lambda row: row["id"])]
+FILES = 40  # of a folder
+PART = "spark.sql.files.maxPartitionBytes"
+NUMBERS = ("int", "bigint", "double", "boolean")
 
 
 def tables(folder, seed=0):
-    """Random tables without end: columns as they were written, the path, options, the writer."""
+    """Random tables of one file each without end: columns, the path, options, the writer."""
     number = 0
     while True:
         generator = np.random.default_rng([seed, number])
-        columns = table(generator)
-        writer = WRITERS[number % len(WRITERS)]
         path = Path(folder) / f"{number}.csv"
-        written = {**columns, "tags": ["+".join(cell) for cell in columns["tags"]]}
-        options = writer(written, path, generator)
-        yield columns, path, options, writer.__name__
+        columns = table(generator, [int(generator.integers(1, 30))])
+        form = dialect(generator)
+        writers = writers_of(form)
+        writer = writers[number % len(writers)]
+        writer(columns, path, generator, form)
+        yield columns, path, form.options, writer.__name__
         number += 1
 
 
+def folders(folder, seed=0, files=FILES):
+    """Random tables of many files each, by all that write their dialect, without end."""
+    number = 0
+    while True:
+        generator = np.random.default_rng([seed, number, files])
+        path = Path(folder) / f"folder{number}"
+        path.mkdir()
+        sizes = [int(n) for n in generator.integers(0, 30, files)]
+        sizes[int(generator.integers(2))] += 1
+        columns = table(generator, sizes)
+        form = dialect(generator)
+        writers = writers_of(form)
+        start = 0
+        for place, size in enumerate(sizes):
+            part = {name: cells[start : start + size] for name, cells in columns.items()}
+            writer = writers[generator.integers(len(writers))]
+            file = path / f"{place:02}-{writer.__name__}.csv"
+            writer(part, file, generator, form)
+            changed(file, generator, form)
+            start += size
+        if number % 3 == 0:
+            (path / "empty.csv").touch()
+        yield columns, path, form.options, str(form)
+        number += 1
+
+
+# ---- what is read ----
+
+
+def rows_of(frame):
+    if isinstance(frame, LocalFrame):
+        return [row for batch in frame.batches() for row in batch.to_pylist()]
+    with worker_errors():
+        return [row.asDict() for row in frame.collect()]
+
+
 def check(session, columns, path, options, writer):
-    kinds, rows = read(session, path, options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frame = open_table(session, str(path), "csv", options)
+        how = {"features": ["key"], "labels": "tags", "id": "key", "label_delimiter": "+"}
+        tagged = load(session, frame, "table", **how)
+    kinds = {name: kind.name for name, kind in kinds_of(frame).items()}
+    rows = sorted(rows_of(frame), key=lambda row: row["key"])
     assert [*kinds] == [*columns], (writer, path)
     for name, cells in columns.items():
         if name == "tags":
@@ -313,42 +98,89 @@ def check(session, columns, path, options, writer):
             assert all(value is None for value in found), (writer, path, name)
             continue
         assert (kinds[name], found) == (kind, values), (writer, path, name)
-    tags = tags_read(session, path, options)
-    assert [[*row] for row in tags] == columns["tags"], (writer, path)
+    tags = [[tag for tag in cell.split("+") if tag] for cell in columns["tags"]]
+    rows = sorted(rows_of(tagged), key=lambda row: row["id"])
+    assert [[*row["labels"]] for row in rows] == tags, (writer, path)
+
+
+def ranking(columns, path, options, engine):
+    """The bytes of the ranking of the columns of numbers."""
+    features = [name for name, cells in columns.items() if _is_number(cells)]
+    output = path.with_name(f"{path.name}-{engine}")
+    command = ["select", "--data", path, "--format", "csv", "--engine", engine, "--quiet"]
+    command += ["--features", *features, "--labels-col", "tags", "--id", "key"]
+    command += ["--option", "label_delimiter=+", "--option", "missing=mean", "--method", "mim"]
+    for name, sign in options.items():
+        command += ["--option", f"{name}={sign}"]
+    command += ["--num-top-features", len(features), "--no-report", "--output", output]
+    assert cli.main([*map(str, command)]) == 0, path
+    return (output / "ranking.csv").read_bytes()
+
+
+def _is_number(cells):
+    """Whether cells are features as they are: whole numbers beyond 2^53 are refused."""
+    kind, values = expected(cells)
+    small = kind != "bigint" or all(abs(value or 0) < 1 << 53 for value in values)
+    return kind in NUMBERS and small
+
+
+def check_folder(spark, columns, path, options, form):
+    """Compare a folder on both engines with what was written; some are read in small parts."""
+    usual = spark.conf.get(PART)
+    in_parts = len(columns) == 3
+    with pytest.MonkeyPatch.context() as patch:
+        if in_parts:
+            spark.conf.set(PART, "1500")
+            patch.setattr(paths, "SPLIT_BYTES", 1500)
+        for session in (HERE, spark):
+            check(session, columns, path, options, form)
+        spark.conf.set(PART, usual)
+    if any(columns["tags"]):
+        rankings = [ranking(columns, path, options, engine) for engine in ("local", "spark")]
+        assert rankings[0] == rankings[1], (form, path)
 
 
 @pytest.mark.slow
 def test_random_tables_are_read_as_they_were_written(tmp_path):
-    for item in islice(tables(tmp_path), 100):
+    for item in islice(tables(tmp_path), 60):
         check(HERE, *item)
 
 
 @pytest.mark.slow
-def test_random_tables_are_read_so_by_spark(spark, tmp_path):
-    for columns, path, options, writer in islice(tables(tmp_path, 1), 8):
-        here, there = (read(session, path, options) for session in (HERE, spark))
-        assert here[0] == there[0], (writer, path)
-        assert sorted(map(repr, here[1])) == sorted(map(repr, there[1])), (writer, path)
-        tags = tags_read(spark, path, options)
-        assert [[*row] for row in tags] == columns["tags"], (writer, path)
+def test_random_folders_are_read_as_they_were_written_by_both_engines(spark, tmp_path):
+    for item in islice(folders(tmp_path), 1):
+        check_folder(spark, *item)
+
+
+def tried(checked, items, seconds):
+    """Print what is wrong with some tables, for so many seconds, and return their and its number."""
+    faults = count = 0
+    end = time.monotonic() + seconds
+    for item in items:
+        try:
+            checked(*item)
+        except Exception as error:
+            faults += 1
+            print(item[3], item[1], type(error).__name__, str(error)[:600], flush=True)
+        count += 1
+        if faults > 25 or time.monotonic() > end:
+            break
+    return count, faults
 
 
 if __name__ == "__main__":
     import tempfile
+    from functools import partial
 
-    faults = 0
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 7
-    with tempfile.TemporaryDirectory() as folder:
-        for item in islice(tables(folder, seed), int(sys.argv[1])):
-            try:
-                check(HERE, *item)
-            except Exception as error:
-                faults += 1
-                print(item[3], item[1], type(error).__name__, str(error)[:300])
-                if faults <= 12:
-                    print(item[1].read_bytes()[:600])
-                    print(item[0])
-            item[1].unlink()
-            if faults > 25:
-                break
-    print("faults", faults)
+    count, seed, seconds = [int(word) for word in [*sys.argv[1:], "7", "0"][:3]]
+    with tempfile.TemporaryDirectory() as temporary:
+        items = islice(tables(temporary, seed), count)
+        print("files, faults", *tried(partial(check, HERE), items, 1 << 20), flush=True)
+    if seconds:
+        from spark_mlfs.session.local import local_session
+
+        spark = local_session("tables", {"spark.sql.shuffle.partitions": "2"})
+        with tempfile.TemporaryDirectory() as temporary:
+            checked = partial(check_folder, spark)
+            print("folders, faults", *tried(checked, folders(temporary, seed), seconds))
+        spark.stop()
