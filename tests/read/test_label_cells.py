@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from test_local import HERE
 
+from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.read import load
 from spark_mlfs.read.label_cells import Tags, truth_of
@@ -147,6 +148,16 @@ def test_tags_are_the_same_on_spark(spark, tmp_path):
             sorted((row["id"], row["labels"]) for row in rows if row["labels"] is not None)
         )
     assert found[0] == found[1] and len(found[0]) == len(cells) - 1
+
+
+def test_marks_beside_empty_cells_are_no_negatives(tmp_path):
+    """As a form has boxes that are ticked: an empty cell is unknown."""
+    frame = pd.DataFrame({"x": range(6), "a": ["x", None] * 3, "b": [None, "x", "x"] * 2})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    how = {"features": "x", "labels": ["a", "b"], "positive": "x"}
+    rows = load(HERE, str(tmp_path / "t.csv"), "csv", **how)
+    with pytest.raises(DataError, match="without a value are unknown: write 0 where a row has not"):
+        pack(rows, "features", "labels")
 
 
 DRESSES = [
