@@ -210,7 +210,7 @@ def _must_vary(p: Profile, features: str, labels: str) -> None:
             )
         reason = "a ranking needs positive and negative rows"
         if p.unknown.any():
-            reason += "; cells without a value are unknown: write 0 where a row has not the label"
+            reason += "; cells without a value are unknown: write 0 where a row lacks the label"
         raise DataError(f"no label in {labels!r} takes both values; {reason}")
     if not len(p.varying):
         raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")

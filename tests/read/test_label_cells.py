@@ -156,7 +156,7 @@ def test_marks_beside_empty_cells_are_no_negatives(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     how = {"features": "x", "labels": ["a", "b"], "positive": "x"}
     rows = load(HERE, str(tmp_path / "t.csv"), "csv", **how)
-    with pytest.raises(DataError, match="without a value are unknown: write 0 where a row has not"):
+    with pytest.raises(DataError, match="without a value are unknown: write 0 where a row lacks"):
         pack(rows, "features", "labels")
 
 
