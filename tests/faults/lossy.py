@@ -3,7 +3,7 @@ something is lost in each stage.
 
 A stage is a function that a job runs in tasks (`mapInArrow`, or row by row in a pipeline): which
 ones a family has is read off a run without a loss, so that a new stage is tried as soon as it is
-there. Run as a script with families and losses, both joined by commas, and, for some of their
+there. Run as a script with plans, each a text in JSON: families, losses, and, for some of their
 stages only, those. Prints one JSON line a case: family, stage, loss, what was struck, and whether
 the answer is the one without a loss, to the last bit.
 
@@ -379,7 +379,10 @@ def cases_of(
         print(json.dumps(case | ({"error": error} if error else {})), flush=True)
 
 
-def main(families: list[str], losses: list[str], some: list[str] | None = None) -> None:
+def main(plans: list[list[list[str]]]) -> None:
+    """Run plans one after the other in one session, which starts copies of slow tasks if one asks
+    for them."""
+    slow = any("slow" in losses for _, losses, *_ in plans)
     # as the tests' own session (`conftest`): what lives for seconds does not repay a compiler
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).resolve().parents[1] / "conf"))
@@ -400,7 +403,7 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
         # what a dead executor held is not asked for again and again
         "spark.shuffle.io.maxRetries": "1",
         "spark.shuffle.io.retryWait": "1s",
-        "spark.speculation": str("slow" in losses).lower(),
+        "spark.speculation": str(slow).lower(),
         "spark.speculation.minTaskRuntime": f"{COPY_SECONDS}s",
     }
     spark = local_session("faults", conf)
@@ -417,10 +420,11 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
     rows.write.parquet(f"file://{notes}/rows")
     frame = spark.read.parquet(f"file://{notes}/rows").repartition(6, "features")
     watch()
-    for family in families:
-        cases_of(family, losses, some, frame, notes, driver)
+    for families, losses, *stages in plans:
+        for family in families:
+            cases_of(family, losses, stages[0] if stages else None, frame, notes, driver)
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(*(words.split(",") for words in sys.argv[1:]))
+    main([json.loads(plan) for plan in sys.argv[1:]])

@@ -1,7 +1,7 @@
 """Something is lost in a stage of a family: the ranking, the predictions and the scored table are
 the same, to the bit.
 
-`lossy` has the families, and what each loss is. The slow tests try every loss in one stage of counting, and
+`lossy` has the families, and what each loss is. The slow test tries the losses in one stage of counting, and
 a killed worker in scoring; a family and a loss in all its stages take one to three minutes, all of
 them some hours: `--slow all` with this folder, or with `-k neighbours-late`.
 `test_read_again` has, without a cluster, what these found."""
@@ -76,26 +76,25 @@ BETWEEN = ("cache", "skew")
 SECONDS = 3600
 
 
-Plan = tuple[
-    list[str], list[str], list[str] | None
-]  # families, losses, and the stages where not all
+# families, losses, and the stages where not all
+Plan = tuple[list[str], list[str]] | tuple[list[str], list[str], list[str]]
 Outcome = tuple[dict[str, list[str]], list[dict]]
-# turn by turn
+# turn by turn, on one cluster: a task is tried on the other executor, so that losses of executors
+# come last; one that is lost late is lost with all that it held early
 IN_CI: list[Plan] = [
-    (["counting"], ["worker", "executor", "late"], ["merge_states"]),
-    (["counting"], ["task", "slow", *BETWEEN], ["merge_states"]),
-    (["scoring"], ["worker"], None),
+    (["counting"], ["task", "slow", "worker", "late", *BETWEEN], ["merge_states"]),
+    (["scoring"], ["worker"]),
 ]
 
 
-def lossy(plan: Plan) -> Outcome:
+def lossy(*plans: Plan) -> Outcome:
     """The stages of each family, and the cases."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(
             filter(None, (str(HERE.parents[1]), os.environ.get("PYTHONPATH")))
         )
     }
-    command = [sys.executable, str(HERE / "lossy.py"), *(",".join(part) for part in plan if part)]
+    command = [sys.executable, str(HERE / "lossy.py"), *map(json.dumps, plans)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -109,7 +108,8 @@ def check(
 ) -> None:
     """The outcome of a plan."""
     stages, cases = outcome
-    assert families == list(stages)
+    assert {*families} <= {*stages}
+    assert cases
     for family in families:
         assert (FAMILIES[family] if some is None else FAMILIES[family] & set(some)) <= set(
             stages[family]
@@ -139,9 +139,10 @@ def check(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plan", IN_CI, ids=("nodes", "tasks", "scoring"))
-def test_every_kind_of_loss_in_a_stage(plan):
-    check(lossy(plan), *plan)
+def test_every_kind_of_loss_in_a_stage():
+    outcome = lossy(*IN_CI)
+    for plan in IN_CI:
+        check(outcome, *plan)
 
 
 CASES = [
@@ -154,4 +155,4 @@ CASES = [
 @pytest.mark.losses
 @pytest.mark.parametrize(("family", "loss"), CASES, ids=lambda word: word.replace(" ", "-"))
 def test_a_loss_changes_nothing(family, loss):
-    check(lossy(([family], [loss], None)), [family], [loss])
+    check(lossy(([family], [loss])), [family], [loss])
