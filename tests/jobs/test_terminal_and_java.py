@@ -216,6 +216,8 @@ FRESH = """
 import json, sys
 import spark_mlfs
 from spark_mlfs import MIMSelector, cli
+from spark_mlfs.session import class_archive
+class_archive.archive_path().write_bytes(bytes(range(256)) * 64)
 spark = spark_mlfs.local_session("input", {"spark.driver.memory": "1g", "spark.ui.enabled": "false"})
 cells = "array(double(id), if(id = 2, double('nan'), double(id * id))) as features"
 frame = spark.range(4).selectExpr("id", cells, "array(string(id % 2)) as labels")
@@ -232,7 +234,9 @@ sys.exit(sum(cli.main(call) != 2 for call in json.loads(sys.argv[1])))
 def test_nothing_of_java_is_shown(tmp_path):
     """A process of its own, so that what Java itself writes on standard error is seen, too: nothing
     when the session starts and a fit meets a row that cannot be used, which is named by its id in
-    one line (on standard output here), and a line a command."""
+    one line (on standard output here), and a line a command. Nothing comes of a module of the
+    working folder of the name of one that workers import, a space in the cache's path, and a
+    damaged archive of classes there, of which a notice tells (`test_warm_up`)."""
     names = [
         "file: gz that is none",
         "file: CSV as Parquet",
@@ -251,13 +255,23 @@ def test_nothing_of_java_is_shown(tmp_path):
     for number, case in enumerate(chosen):
         put(tmp_path / str(number), case.files)
         calls.append([word.replace("{at}", str(tmp_path / str(number))) for word in case.call])
-    command = [sys.executable, "-W", "ignore", "-c", FRESH, json.dumps(calls)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    cache, folder = tmp_path / "my cache", tmp_path / "folder"
+    cache.mkdir(mode=0o700)
+    folder.mkdir()
+    (folder / "numpy.py").write_text(f"open({str(folder / 'imported')!r}, 'w')\nraise SystemExit\n")
+    (tmp_path / "run.py").write_text(FRESH)
+    root = str(Path(cli.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root, "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, "-W", "ignore", tmp_path / "run.py", json.dumps(calls)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=240, cwd=folder, env=environment
+    )
     assert done.returncode == 0, done.stderr
     before, _, after = done.stderr.partition("commands\n")
     assert (
         before == "" and len(done.stdout.splitlines()) == 1 and re.search(r"row 2\b", done.stdout)
     ), done.stdout + before
+    assert not (folder / "imported").exists()
     lines = [line for line in after.splitlines() if line.strip()]
     assert len(lines) == len(calls), done.stderr
     for case, line in zip(chosen, lines, strict=True):
