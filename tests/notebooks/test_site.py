@@ -24,6 +24,7 @@ import spark_mlfs.sklearn
 from spark_mlfs import cli, states
 from spark_mlfs import read as read_
 from spark_mlfs.cli.command import parser
+from spark_mlfs.frames.frame import LocalSession
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "notebooks"
@@ -44,7 +45,6 @@ SPARK = {
     "README.md",
     "start/spark.md",
     "how-to/score-a-corpus.md",
-    "how-to/compare-for-a-paper.md",
 }  # pages whose blocks take Spark
 
 
@@ -100,7 +100,7 @@ def on_this_machine(words: list[str]) -> list[str]:
 
 def run(path: Path) -> None:
     """Run the blocks of a page in the working folder."""
-    names: dict = {"__name__": "page"}
+    names: dict = {"__name__": "page", "LocalSession": LocalSession}
     said = ""
     found = blocks(path)
     for kind, text in found:
@@ -109,6 +109,8 @@ def run(path: Path) -> None:
             text = text.replace(
                 'save("model")', f'save("{Path.cwd()}/model")'
             )  # Spark's own folder is where it was started
+            # the notebooks compare on Spark
+            text = text.replace("compare(spark_mlfs.local_session(),", "compare(LocalSession(),")
             with contextlib.redirect_stdout(out):
                 exec(compile(text, str(path), "exec"), names)
             said = out.getvalue()
@@ -337,13 +339,32 @@ def test_public_names_have_an_example_that_gives_what_it_says(tmp_path, monkeypa
         spark_mlfs.METHODS.forget("mine")
 
 
-@pytest.mark.slow
+def template(name: str) -> str:
+    """The lines of an example, whichever class it is of."""
+    lines = "".join(line.source for line in example(name).examples)
+    return lines.replace(name.rpartition(".")[2], "Class")
+
+
+FIRST = {template(name): name for name in [*reversed(ON_SPARK), *DAILY]}  # of a template
+
+
 @pytest.mark.parametrize(
-    "name", [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow) for n in ON_SPARK]
+    "name",
+    [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow) for n in FIRST.values()],
 )
 def test_examples_on_spark_give_what_they_say(name, spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given(example(name))
+
+
+def test_examples_of_one_template_say_what_that_of_arrays_says():
+    """Which runs; that Spark gives the same is a law of `tests/conformance`."""
+    others = set(ON_SPARK) - set(FIRST.values())
+    assert len(others) > 30
+    for name in others:
+        arrays = f"spark_mlfs.sklearn.{name.rpartition('.')[2]}"
+        other = arrays if name.endswith("Selector") else FIRST[template(name)]
+        assert example(name).examples[-1].want == example(other).examples[-1].want, name
 
 
 OF_METHODS = [  # page, where a list of methods begins and ends, what they have in common
