@@ -200,7 +200,7 @@ def _texts(folder: Path, share: float) -> Iterator[dict[str, Any]]:
             "--method",
             "mim",
             "--num-top-features",
-            "500",
+            str(min(500, corpus.d)),
             "--classifier",
             "br-svm",
             "--no-report",

@@ -186,7 +186,8 @@ def _generated(folder: Path, share: float, rows: Sequence[str]) -> Iterator[dict
     if "scoring" in rows:
         _command(
             *("select", "--data", files[0], *GENERATED, "--method", "mim", "--no-report"),
-            *("--num-top-features", "500", "--classifier", "br-svm", "--output", str(model)),
+            *("--num-top-features", str(min(500, corpus.d)), "--classifier", "br-svm"),
+            *("--output", str(model)),
         )
         output = folder / "text-tags"
         scored = _command(
