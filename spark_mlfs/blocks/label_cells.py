@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import DataError, shown
-from ..frames.tag_texts import AROUND, parse_tag_text, tidy_text
+from ..frames.tag_texts import AROUND, parse_tag_text, parted, tidy_text
 from .block import Attributes, label_lists
 from .tables import kind_of
 
@@ -81,12 +81,6 @@ def absent(cell: Any) -> bool:
 
 
 # ---- texts ----
-
-
-def parted(text: str, delimiter: str) -> list[str]:
-    """Return the tags of a text with a delimiter between them."""
-    tags = [part.strip(AROUND) for part in text.split(delimiter)]
-    return [tag for tag in tags if tag]
 
 
 def tags_of_texts(cells: list[Any], delimiter: str | None, key: str | None = None) -> list[Any]:

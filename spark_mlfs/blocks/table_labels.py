@@ -13,11 +13,11 @@ import scipy.sparse as sp
 from numpy import ndarray
 
 from ..errors import DataError, DataNotice, shown
-from ..frames.tag_texts import composed_text
+from ..frames.tag_texts import composed_text, parted
 from ..kernels.matrix import Matrix
 from .block import Attributes, Block, label_lists, wrong_entry
 from .grades import Grades
-from .label_cells import absent, are_tags, cells_of, parted, tag_labels, tags_of_texts
+from .label_cells import absent, are_tags, cells_of, tag_labels, tags_of_texts
 from .labels import tags_of_column
 from .tables import (
     SPARK_FIRST,

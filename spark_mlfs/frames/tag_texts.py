@@ -57,6 +57,11 @@ QUOTED = re.compile(
     r"""(?:np\.str_\(|[ub])?('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")\)?""",
     re.S,
 )
+# a whole text in quotes that it does not hold
+IN_QUOTES = re.compile(
+    "'([^']*)'|\"([^\"]*)\"|`([^`]*)`|\u201c([^\u201d]*)\u201d|\u2018([^\u2019]*)\u2019", re.S
+)
+QUOTES = "['\"`\u201c\u2018]"
 BARE = re.compile(r"[^,\[\]{}]*")
 FIRST_FIELD = re.compile(rf"\{{\s*(?:{QUOTED.pattern}|\d+)\s*:", re.S)
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|.)", re.S)
@@ -85,6 +90,23 @@ def parse_tag_text(text: str, key: str | None = None) -> list[str] | None:
     if FIRST_FIELD.match(text) or FIRST_FIELD.match(text[1:].lstrip()):
         return _tags_of_objects(text, key)
     return _without_missing(_elements(text))
+
+
+def parted(text: str, delimiter: str) -> list[str]:
+    """Return the tags of a text with a delimiter between them.
+
+    Quotes go that stand around the text, or around a tag.
+
+    >>> parted("'a; b'", ";"), parted('"a"; "b"', ";"), parted("rock 'n' roll; 'n'", ";")
+    (['a', 'b'], ['a', 'b'], ["rock 'n' roll", 'n'])"""
+    tags = [_without_quotes(part) for part in _without_quotes(text).split(delimiter)]
+    return [tag for tag in tags if tag]
+
+
+def _without_quotes(text: str) -> str:
+    text = text.strip(AROUND)
+    quoted = IN_QUOTES.fullmatch(text)
+    return text if quoted is None else text[1:-1].strip(AROUND)
 
 
 def _is_plain(text: str) -> bool:

@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from ..errors import DataError, option
 from ..formats import Names
-from ..frames.tag_texts import AROUND, parse_tag_text, tidied
+from ..frames.tag_texts import AROUND, QUOTES, parse_tag_text, parted, tidied
 from ..frames.vectors import lengths_of, lists_of
 from ..params import Choice, Optional, Parameter, Text
 from .cells import number
 
-# of what may be a list; `parse_tag_text` says whether it is
-_BRACKETS = r"^\s*([\[{(<]|(set|frozenset|list|tuple|array|c|character)\()"
+# of what may be a list, or in quotes; `parse_tag_text` and `parted` say whether it is
+_MARKED = rf"^\s*([\[{{(<]|(set|frozenset|list|tuple|array|c|character)\()|{QUOTES}"
 WORDS = (  # for 0 and 1
     ("false", "true"),
     ("no", "yes"),
@@ -73,8 +73,8 @@ class Tags:
         Raises `DataError` for a text that opens like a list and is none."""
         if not pa.types.is_string(cells.type):
             cells = cells.cast(pa.string())
-        brackets = pc.match_substring_regex(cells, _BRACKETS)
-        if self.delimiter is not None and not pc.any(brackets).as_py():
+        marked = pc.match_substring_regex(cells, _MARKED)
+        if self.delimiter is not None and not pc.any(marked).as_py():
             lists = pc.split_pattern(cells, self.delimiter)
         else:
             coded = cells.dictionary_encode()
@@ -100,7 +100,7 @@ class Tags:
                 f"column {self.column!r} holds lists of tags, and {text[:60]!r}, which is none; "
                 f"correct it, or give {option('label_delimiter', ';')}"
             )
-        return text.split(self.delimiter)
+        return parted(text, self.delimiter)
 
 
 def composed(lists: pa.ListArray) -> pa.ListArray:

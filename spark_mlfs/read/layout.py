@@ -557,6 +557,7 @@ def _check_dress(name: str, words: Sequence[str]) -> None:
 _DIGITS = r"[+-]?(?:\d{1,3}(?:[.,' \u00a0\u202f\u2009\u2019]\d{3})+|\d+)(?:[.,]\d+)?"
 _MONEY = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|JPY)"
 _DRESSES = {  # of numbers, with what to do about each
+    rf"'{NUMBER[1:-1]}'": "give " + option("quote", "'"),
     rf"{_DIGITS}\s*[%‰]": "write it without the %",
     rf"{_DIGITS}\s*\+": "write it without the +",
     rf"{_DIGITS}\s*\*+": "write it without the *",

@@ -169,6 +169,7 @@ DRESSES = [
     (["1,234", "5"], "give thousands=',', or decimal=','"),
     (["1\u00a0234,5", "1\u202f000,5"], "give decimal=',' and thousands=' '"),
     (["1\u2019234", "5"], 'give thousands="\'"'),
+    (["'1.5'", "'2'"], 'give quote="\'"'),
     (["(1.5)", "2"], "with a minus, without the brackets"),
     (["1.5*", "2.5"], "without the [*]"),
     (["1‰", "25 ‰"], "write it without the %"),

@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from spark_mlfs.blocks.label_cells import tags_of_texts
 from spark_mlfs.errors import DataError
 from spark_mlfs.frames import tag_texts
-from spark_mlfs.frames.tag_texts import composed_texts, parse_tag_text
+from spark_mlfs.frames.tag_texts import composed_texts, parse_tag_text, parted
+from spark_mlfs.read.label_cells import Tags
 from spark_mlfs.texts.words import Splitting
 
 NAMES = ["a", "O'Brien", 'say "x"', "back\\slash", "line\nend", "é", "😀", "[x]", "a, b", "7"]
@@ -123,3 +125,23 @@ def test_texts_are_composed_by_any_arrow(monkeypatch, kind, arrow_composes):
     assert found.to_pylist() == [t and unicodedata.normalize("NFC", t) for t in texts]
     decomposed = pa.array([unicodedata.normalize("NFD", "Größe, МИР ελλάς")])
     assert Splitting().terms(decomposed)[0].to_pylist() == ["größe", "мир", "ελλάς"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("'a;b'", ["a", "b"]),
+        ("'a'; 'b'", ["a", "b"]),
+        ('"a b";"c"', ["a b", "c"]),
+        ("`a;b`", ["a", "b"]),
+        (" \u201ca\u201d; \u2018b\u2019 ", ["a", "b"]),
+        ("O'Brien;'n'", ["O'Brien", "n"]),
+        ("rock 'n' roll;'t is", ["rock 'n' roll", "'t is"]),
+        ("'';b", ["b"]),
+    ],
+)
+def test_quotes_around_tags_go(text: str, tags: list[str]) -> None:
+    assert parted(text, ";") == tags
+    cells = pa.array([text, "z", None])
+    assert Tags("t", ";")(cells).to_pylist() == [tags, ["z"], None]
+    assert tags_of_texts([text, "z"], ";") == [tags, ["z"]]
