@@ -303,8 +303,8 @@ def test_whole_commands_are_measured_without_spark(tmp_path, data_dir):
 @pytest.mark.slow
 def test_texts_stand_beside_a_pass_that_splits_them(tmp_path, data_dir):
     rows = list(texts.run(tmp_path, data_dir, 0.001, ["training", "scoring"]))
-    assert [row["row"] for row in rows] == ["training", "scoring"]
-    assert rows[0]["gives"].endswith("candidates") and rows[1]["gives"] == "400 rows"
+    assert [row["row"] for row in rows] == ["training", "training, min_df 2", "scoring"]
+    assert rows[0]["gives"].endswith("candidates") and rows[2]["gives"] == "400 rows"
     assert all(row["CPU s"] > 0 and row["bare CPU s"] > 0 for row in rows)
 
 
