@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import tracemalloc
 import zlib
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -90,11 +92,21 @@ def test_a_thumbnail_is_the_mean_of_its_parts():
     np.testing.assert_allclose(x[0] * 15, np.arange(16), atol=1e-9)
 
 
-@pytest.mark.slow  # librosa compiles what it needs, which takes twenty seconds
-@pytest.mark.parametrize("rate", [8000, 16000, 44100])
-def test_mel_features_are_librosas(rate):
-    import librosa
+@pytest.fixture
+def librosa(monkeypatch):
+    """As it is written: Numba takes twenty seconds to compile what nobody calls here."""
 
+    def as_written(*words, **more):
+        return words[0] if words and callable(words[0]) else lambda function: function
+
+    names = ("jit", "vectorize", "guvectorize", "stencil")
+    monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(**dict.fromkeys(names, as_written)))
+    return pytest.importorskip("librosa")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [8000, 16000, 44100])
+def test_mel_features_are_librosas(rate, librosa):
     y = RNG.normal(0, 0.1, 3 * rate) * np.linspace(0, 1, 3 * rate)
     x, reasons, names = encode("sound", [wav(y, rate, subtype="DOUBLE")])
     y = y.astype(np.float32).astype(float)
@@ -108,7 +120,7 @@ def test_mel_features_are_librosas(rate):
     )
     mel = librosa.power_to_db(mel, ref=1.0, amin=1e-10, top_db=None)
     centroid = librosa.feature.spectral_centroid(S=np.sqrt(power), sr=rate, n_fft=size)
-    crossings = librosa.zero_crossings(y, pad=False, threshold=0).mean()
+    crossings = np.count_nonzero(np.diff(np.signbit(y))) / len(y)
     expected = [*mel.mean(1), *mel.std(1), crossings, centroid.mean(), centroid.std(), 3]
     assert reasons == [None] and names[0] == "mel_0_mean" and names[40] == "mel_0_deviation"
     np.testing.assert_allclose(x[0], expected, rtol=1e-5, atol=1e-4)
