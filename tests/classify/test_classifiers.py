@@ -313,10 +313,7 @@ def test_mlknn_on_emotions(spark, emotions):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "sparse"),
-    [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))],
-)
+@pytest.mark.parametrize(("name", "sparse"), [("brknn", True), ("mlknn", False)])
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
     from spark_mlfs.ml import learners
     from spark_mlfs.ml import training_blocks as blockjoin
@@ -351,19 +348,17 @@ def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
+@pytest.mark.parametrize(("name", "sparse"), [("br-svm", True), ("mlknn", False)])
+def test_vectors_from_a_parquet_file(spark, tmp_path, name, sparse):
     x, y = data(sparse=sparse)
     frame = frame_of(spark, x, y, sparse)
     frame.write.parquet(f"file://{tmp_path}/rows")
     stored = spark.read.parquet(f"file://{tmp_path}/rows")
-    for estimator in (spark_mlfs.BRSVMClassifier(), spark_mlfs.MLkNNClassifier()):
-        model = estimator.fit(stored)
-        for ours, theirs in zip(collected(model, stored), collected(model, frame), strict=True):
-            np.testing.assert_array_equal(ours, theirs)
-        assert {r.id for r in model.tagged(stored, top_n=1).select("id", "tags").collect()} == set(
-            range(len(x))
-        )
+    model = CLASSIFYING[name]().fit(stored)
+    for ours, theirs in zip(collected(model, stored), collected(model, frame), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    tagged = model.tagged(stored, top_n=1).select("id", "tags").collect()
+    assert {row.id for row in tagged} == set(range(len(x)))
 
 
 @pytest.mark.slow

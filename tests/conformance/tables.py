@@ -12,7 +12,7 @@ SETS = {  # distinct rows, and every how many-th feature
     "emotions": (593, 1),
     "scene": (900, 6),
     "yeast": (600, 2),
-    "imdb": (800, 8),
+    "imdb": (600, 10),
 }
 SCHEMA = T.StructType(
     [T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]

@@ -90,8 +90,8 @@ def takes(method, **profile):
 
 
 @pytest.mark.slow
-def test_every_method_ranks_alike(spark, table):
-    requests = [pipeline.Request.of(method, {}, COUNT) for method in METHODS]
+def test_every_method_ranks_alike(spark, kit, table):
+    requests = [pipeline.Request.of(method, kit.quick(method), COUNT) for method in METHODS]
     same(spark, table, requests, format="parquet", features="x.*", labels="tags", missing="mean")
     unknown = [
         pipeline.Request.of(method, {}, COUNT)
@@ -101,9 +101,9 @@ def test_every_method_ranks_alike(spark, table):
 
 
 @pytest.mark.slow
-def test_rows_with_weights_and_grades_rank_alike(spark, table):
+def test_rows_with_weights_and_grades_rank_alike(spark, kit, table):
     weighted = [
-        pipeline.Request.of(method, {}, COUNT)
+        pipeline.Request.of(method, kit.quick(method), COUNT)
         for method in METHODS
         if takes(method, weighted=True, graded=False)
     ]
@@ -119,7 +119,7 @@ def test_rows_with_weights_and_grades_rank_alike(spark, table):
         weight="w",
     )
     graded = [
-        pipeline.Request.of(method, {}, COUNT)
+        pipeline.Request.of(method, kit.quick(method), COUNT)
         for method in METHODS
         if takes(method, weighted=False, graded=True)
     ]

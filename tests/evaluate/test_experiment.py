@@ -267,17 +267,17 @@ def test_the_choice_is_the_best_inner_mean(here):
 def test_over_a_cluster_as_in_one_task(data):
     *_, packed = data
     split = Protocol.of("stratified 3-fold").splits(packed)[0]
-    design = Design(
-        ("3", "5"), (judge(k=5), judge("br-svm")), choosing=Choose(folds=2, sizes=("3",))
-    )
+    choosing = Choose(folds=2, sizes=("3",))
+    chosen = Design(("3", "5"), (judge(k=5),), choosing=choosing)
+    plain = Design(("5",), (judge("br-svm"),))
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.1, 100.0))
-    candidates = [
-        Candidate("jmi", (Request.of("jmi"),)),
-        Candidate("ridge", grid),
-        Candidate("all"),
+    screened = (Request.of("ridge", screen="chi2:6"),)
+    trials = [
+        Trial(Candidate("jmi", (Request.of("jmi"),)), split, plain),
+        Trial(Candidate("ridge", grid), split, chosen),
+        Trial(Candidate("all"), split, plain),
+        Trial(Candidate("screened", screened), split, plain),
     ]
-    candidates.append(Candidate("screened", (Request.of("ridge", screen="chi2:6"),)))
-    trials = [Trial(c, split, design) for c in candidates]
     for here, there in zip(results(packed, trials), results(packed, trials, small=0), strict=True):
         assert here["order"] == there["order"] and here["parameters"] == there["parameters"]
         for one, two in zip(here["cells"], there["cells"], strict=True):

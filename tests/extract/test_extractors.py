@@ -481,7 +481,7 @@ def test_the_search_finds_what_matters_and_never_gets_worse():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(EXTRACTORS))
-@pytest.mark.parametrize(("sparse", "partitions"), [(False, 3), (True, 1), (True, 7)])
+@pytest.mark.parametrize(("sparse", "partitions"), [(False, 3), (True, 7)])
 def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
     """Rows of this process, one task over a frame, and jobs over it."""
     x, y = data(sparse=sparse)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.linalg import Vectors
-from pyspark.sql.types import StringType, StructField, StructType
 
 import spark_mlfs
 from spark_mlfs.adapters.saved import checksum
@@ -54,13 +53,13 @@ def class_of(path) -> str:
 @pytest.mark.slow
 def test_public_classes_are_saved_by_their_public_names(fitted, frame, tmp_path):
     pipeline, model = fitted
-    for stage in (*pipeline.getStages(), *model.stages):
-        path = str(tmp_path / f"{type(stage).__name__}")
-        stage.save(path)
-        assert class_of(path) == f"spark_mlfs.{type(stage).__name__}" == class_path(type(stage))
-        assert type(type(stage).load(path)) is type(stage)
     pipeline.save(str(tmp_path / "pipeline"))
     model.save(str(tmp_path / "model"))
+    for saved, stages in (("pipeline", pipeline.getStages()), ("model", model.stages)):
+        paths = sorted((tmp_path / saved / "stages").iterdir())
+        for path, stage in zip(paths, stages, strict=True):
+            assert class_of(path) == f"spark_mlfs.{type(stage).__name__}" == class_path(type(stage))
+            assert type(type(stage).load(str(path))) is type(stage)
     stages = [class_of(path) for path in sorted((tmp_path / "model" / "stages").iterdir())]
     assert stages == [
         "spark_mlfs.MultiLabelSelectorModel",
@@ -91,14 +90,12 @@ def test_paths_from_before_a_move_load(spark, fitted, tmp_path, number, old):
     pipeline, model = fitted
     for stage in (pipeline.getStages()[number], model.stages[number]):
         path = str(tmp_path / type(stage).__name__)
-        stage.save(path)
-        (text,) = spark.read.text(f"{path}/metadata").first()
-        metadata = json.loads(text) | {"class": f"{old}.{type(stage).__name__}"}
+        stage.write().save_here(Path(path))
+        (part,) = Path(path, "metadata").glob("part-*")
+        metadata = json.loads(part.read_text()) | {"class": f"{old}.{type(stage).__name__}"}
         metadata["checksum"] = checksum(metadata)
-        schema = StructType([StructField("value", StringType())])
-        spark.createDataFrame([(json.dumps(metadata),)], schema).coalesce(1).write.mode(
-            "overwrite"
-        ).text(f"{path}/metadata")
+        part.with_name(f".{part.name}.crc").unlink(missing_ok=True)
+        part.write_text(json.dumps(metadata))
         loaded = type(stage).load(path)
         assert type(loaded) is type(stage) and loaded.uid == stage.uid
         with pytest.raises(

@@ -152,16 +152,16 @@ def test_missing_values_are_what_they_are_in_memory(spark, missing):
     holes.loc[[3, 500], "of.words"] = None
     holes.loc[[5, 6], "day"] = None
     holes.loc[[7], "number"] = np.nan
-    for method in ("jmi", "ridge"):
+    for method in {"mean": ("jmi", "ridge"), "zero": ("jmi",), "drop": ("ridge",)}[missing]:
         want = rank(holes[FEATURES], holes[LABELS], method, k=None, missing=missing)
         frame = read.table(
             spark, spark.createDataFrame(pa_table(holes)), **options(method, missing=missing)
         )
         pd.testing.assert_frame_equal(result(frame, method).ranking, want, check_exact=True)
-    with pytest.raises(DataError, match=r"feature 'of\.words=B': the value is missing"):
-        result(
-            read.table(spark, spark.createDataFrame(pa_table(holes)), **options("ridge")), "ridge"
-        )
+    if missing == "mean":
+        with pytest.raises(DataError, match=r"feature 'of\.words=B': the value is missing"):
+            there = spark.createDataFrame(pa_table(holes))
+            result(read.table(spark, there, **options("ridge")), "ridge")
 
 
 def pa_table(frame):
@@ -338,6 +338,8 @@ def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, 
     for method in ("jmi", "forward"):
         found = set()
         for side, own in sides.items():
+            if engine == "spark" and side == ("sparse" if method == "jmi" else "arff"):
+                continue  # each once
             paths = arff_and_csv(tmp_path, rows, side == "sparse")
             own = [
                 *own,
@@ -365,6 +367,8 @@ def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, 
     later = rows.iloc[:20].assign(k=["mauve", *rows["k"][1:20]])
     path = arff_and_csv(tmp_path, later)[0]
     for method, name in (("jmi", "k"), ("forward", "k=e")):
+        if engine == "spark" and method == "forward":
+            continue  # `test_commands_select_transform_and_score_them` has names of values there
         out = str(tmp_path / f"{method}-arff")
         own = [
             *further,
