@@ -128,7 +128,7 @@ def tell(work):
 
 tell(lambda: model.save(folder + "/model"))
 tell(lambda: model.transform(short).collect())
-for name in ("mlknn", "br-svm", "logistic", "plt"):
+for name in ("br-svm", "plt"):
     estimator = spark_mlfs.classifier_class(name)(idCol="id")
     tell(lambda: estimator.fit(nothing))
     fitted = estimator.fit(frame)
@@ -146,7 +146,7 @@ def test_errors_of_workers_and_of_saving_are_one_line(server):
     out, err = started(server[0], WORKERS).communicate(timeout=300)
     saving, *lines = out.splitlines()
     assert saving.startswith("ParameterError False 1 "), out + err
-    assert len(lines) == 1 + 4 * 3 + 1, out + err
+    assert len(lines) == 1 + 2 * 3 + 1, out + err
     for line in lines:
         _, has_stack, count, message = line.split(" ", 3)
         assert (has_stack, count) == ("False", "1") and "DataError" in line, line
