@@ -38,7 +38,7 @@ DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 # environment meanwhile.
 LONGEST = """
 faults/test_faults conformance/test_estimators conformance/test_rankings connect/test_connect methods/test_regression_methods
-runtimes/test_spark35 classify/test_classifiers conformance/test_repeated_rows statistics/test_laws tracking/test_mlflow
+runtimes/test_spark35 runtimes/test_packages classify/test_classifiers conformance/test_repeated_rows statistics/test_laws tracking/test_mlflow
 notebooks/test_notebooks jobs/test_score read/test_refused_arff read/test_refused_tables jobs/test_cli input/test_saved_models
 notebooks/test_site test_checks jobs/test_local_apply read/test_local_json jobs/test_benchmark media/test_files
 methods/test_counting_methods read/test_arff extract/test_extractors evaluate/test_experiment methods/test_graph_methods

@@ -44,9 +44,7 @@ def corpus(languages, seed, rows=320):
     return pd.DataFrame(table, columns=["doc", "body", "topics"])
 
 
-@pytest.mark.parametrize(
-    "engine", ["local", pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.spark35])]
-)
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("languages", [["de", "ru", "ar", "hi"], ["ja"]], ids=" ".join)
 def test_planted_words(tmp_path, capfd, engine, languages):
     corpus(languages, 1).to_parquet(tmp_path / "train.parquet")

@@ -88,7 +88,6 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
 
 
 @pytest.mark.slow
-@pytest.mark.spark35
 def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch):
     """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with a JVM."""
     texts = [

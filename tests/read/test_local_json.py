@@ -177,7 +177,6 @@ def test_words_of_csv(spark, texts):
 
 
 @pytest.mark.slow
-@pytest.mark.spark35
 def test_words_of_json(spark, texts):
     assert_same(
         spark,

@@ -23,7 +23,7 @@ FEW = {
     "rfs": {"max_iter": 4},
     "gmba": {"mode": "closed"},
 }
-BY_JOBS = ("jmi", "chi2", "fisher", "ridge", "relieff")
+BY_JOBS = ("jmi", "ridge", "relieff")  # counts, products, neighbours
 COUNTED = (
     "mim",
     "jmi",

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -56,16 +57,31 @@ def environment() -> dict[str, str]:
     return {k: v for k, v in own.items() if not k.startswith("PYTEST_XDIST")}
 
 
+def interpreter(version: str) -> str:
+    """The path of a Python of this version; `Unavailable` where this machine has none."""
+    own = "{}.{}".format(*sys.version_info)
+    installed = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))
+    found = sys.executable if version == own else shutil.which(f"python{version}")
+    for path in filter(None, (*map(str, installed), found)):
+        asked = [path, "-c", "import ensurepip, venv"]  # a launcher of pyenv may start nothing
+        if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+            return path
+    raise Unavailable(f"there is no Python {version} on this machine")
+
+
 def installed(folder: Path) -> Path:
-    """The Python of a new environment in `folder`. `Unavailable` where pip reaches no index, or has
-    nothing for this Python."""
+    """The Python of a new environment in `folder`: the oldest that the package supports, where it
+    is there. `Unavailable` where pip reaches no index, or has nothing for this Python."""
     from spark_mlfs.session import java
 
-    if not (3, 10) <= sys.version_info[:2] <= (3, 11):
+    starts = sys.executable
+    with suppress(Unavailable):
+        starts = interpreter("3.10")
+    if starts == sys.executable and not (3, 10) <= sys.version_info[:2] <= (3, 11):
         raise Unavailable(
             "pandas 1.5.3 has no wheels for this Python; Databricks 15.4 has Python 3.11"
         )
-    done = called([sys.executable, "-m", "venv", folder / "environment"], 300)
+    done = called([starts, "-m", "venv", folder / "environment"], 300)
     assert done.returncode == 0, done.stderr
     python = folder / "environment" / "bin" / "python"
     install = [

@@ -9,7 +9,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from environment import REPOSITORY, UNREACHABLE, Unavailable, called
+from environment import REPOSITORY, UNREACHABLE, Unavailable, called, interpreter
 
 # beside what the wheel brings; no plugin of pytest, no Spark
 TOOLS = ("pytest>=8", "hypothesis>=6", "polars>=1", "matplotlib>=3.7", "pyyaml>=6", "psutil>=5.9")
@@ -36,35 +36,19 @@ def built(folder: Path) -> tuple[Path, Path]:
     return wheel, folder / sdist.name.removesuffix(".tar.gz")
 
 
-def interpreter(version: str) -> str:
-    """The path of a Python of this version; `Unavailable` where this machine has none."""
-    own = "{}.{}".format(*sys.version_info)
-    installed = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))
-    found = sys.executable if version == own else shutil.which(f"python{version}")
-    for path in filter(None, (*map(str, installed), found)):
-        asked = [path, "-c", "import ensurepip, venv"]  # a launcher of pyenv may start nothing
-        if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
-            return path
-    raise Unavailable(f"there is no Python {version} on this machine")
-
-
 def environment_of(version: str, folder: Path, *requirements: object) -> Path:
     """The Python of a new environment with the newest of what is asked for."""
     done = called([interpreter(version), "-m", "venv", folder], 300)
     assert done.returncode == 0, done.stderr
     python = folder / "bin" / "python"
-    install = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--disable-pip-version-check",
-        "--retries",
-        "1",
-    ]
-    checked(called([*install, *requirements], 900))
+    install(python, *requirements)
     return python
+
+
+def install(python: Path, *requirements: object) -> None:
+    """Have an environment hold the newest of what is asked for."""
+    pip = [python, "-m", "pip", "install", "-q", "--no-compile"]
+    checked(called([*pip, "--disable-pip-version-check", "--retries", "1", *requirements], 900))
 
 
 def checked(done: subprocess.CompletedProcess) -> None:
