@@ -11,8 +11,6 @@ from pyspark.sql import types as T
 from spark_mlfs.ml import vector_entries
 from spark_mlfs.ml.vector_entries import sliced
 
-pytestmark = pytest.mark.spark35
-
 D = 7
 ROWS = [
     Vectors.dense([0.0, -0.0, 1.5, float("nan"), float("inf"), 1e-310, 0.1 + 0.2]),
@@ -50,6 +48,7 @@ def bits(vector):
     return type(vector), vector.size, indices, np.asarray(vector.values).tobytes()
 
 
+@pytest.mark.spark35
 @pytest.mark.parametrize("places", [[0], [1, 3, 5], [6], list(range(D))], ids=str)
 def test_as_vector_slicer(frame, places):
     from pyspark.ml.feature import VectorSlicer

@@ -142,7 +142,6 @@ def test_of_chinese_runs_of_characters_are_advised():
 
 
 @pytest.mark.slow
-@pytest.mark.spark35
 def test_spark_gives_the_same_bits(spark):
     """As rows of a frame, and as a stage that was saved and loaded."""
     for seed in (1, 2, 9, 16):
