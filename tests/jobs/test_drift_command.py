@@ -1,5 +1,5 @@
 """`spark-mlfs drift`: files of two times to tables and a page, here and on Spark; what is wrong is
-one line."""
+one line. That Spark's figures are those of this process is a law of `tests/evaluate/test_drift.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytestmark = pytest.mark.local(spark=True)
+pytestmark = pytest.mark.local
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,7 @@ def flags(tables) -> list[object]:
     return ["drift", *sides, "--features", "x*", "=x1", "--labels-col", "a", "b"]
 
 
+@pytest.mark.local(spark=True)
 def test_a_run(run, tables, tmp_path):
     code, out, err = run(*flags(tables), "--output", tmp_path / "out")
     assert code == 0, err
@@ -64,6 +65,7 @@ def test_a_run(run, tables, tmp_path):
     assert len(pd.read_csv(tmp_path / "out" / "prevalence.csv")) == 2
 
 
+@pytest.mark.local(spark=True)
 def test_weights_json_and_cuts(run, tables, tmp_path):
     more = (
         "--weight-col",
@@ -133,6 +135,7 @@ output = "{tmp_path}/out"
     assert [feature["feature"] for feature in told["changed"]] == ["x0"]
 
 
+@pytest.mark.local(spark=True)
 def test_the_words_of_texts_are_those_of_either(run, tmp_path):
     for name, words in (("old", ["one two", "one three"]), ("new", ["one two", "two four"])):
         frame = pd.DataFrame({"text": words * 40, "tags": [["a"], ["b"]] * 40})

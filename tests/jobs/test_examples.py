@@ -37,8 +37,7 @@ def test_rows_depend_on_seed_and_number_alone(spark, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [[], ["--without-tags"]])
-@pytest.mark.parametrize("kind", list(GENERATED))
+@pytest.mark.parametrize(("kind", "more"), [("documents", ["--without-tags"]), ("embeddings", [])])
 def test_a_sample_written_without_spark_is_that_of_spark(spark, tmp_path, kind, more):
     for engine in ("local", "spark"):
         ran(
@@ -62,12 +61,16 @@ def test_a_sample_written_without_spark_is_that_of_spark(spark, tmp_path, kind, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "config", "column"),
-    [("documents", "text-tags", "body"), ("embeddings", "embeddings", "embedding")],
+    ("kind", "config", "column", "engine"),
+    [
+        ("documents", "text-tags", "body", "spark"),
+        ("embeddings", "embeddings", "embedding", "local"),
+    ],
 )
-def test_from_raw_to_scored(spark, tmp_path, kind, config, column):
-    ran("sample", kind, "--rows", 1500, "--output", tmp_path / "train")
-    ran("sample", kind, "--rows", 2000, "--without-tags", "--output", tmp_path / "new")
+def test_from_raw_to_scored(spark, tmp_path, kind, config, column, engine):
+    here = ("--engine", "local", "--output")
+    ran("sample", kind, "--rows", 1500, *here, tmp_path / "train")
+    ran("sample", kind, "--rows", 2000, "--without-tags", *here, tmp_path / "new")
     assert column in spark.read.parquet(f"file://{tmp_path}/new").columns
     ran(
         "select",
@@ -75,11 +78,13 @@ def test_from_raw_to_scored(spark, tmp_path, kind, config, column):
         CONF / f"{config}.toml",
         "--data",
         tmp_path / "train",
+        "--engine",
+        engine,
         "--output",
         tmp_path / "run",
     )
     ran("score", "--model", tmp_path / "run", "--data", tmp_path / "new", "--format", "parquet", "--id", "doc",
-        "--output", tmp_path / "tags")  # fmt: skip
+        "--engine", engine, "--output", tmp_path / "tags")  # fmt: skip
     found = {
         row.doc: set(row.tags)
         for row in spark.read.parquet(f"file://{tmp_path}/tags/data").collect()

@@ -57,7 +57,6 @@ def test_cells_of_the_table(ended, text, keeps, monkeypatch, folder):
         ("labels", "mim"),
         ("labels", "+ mlknn"),
         ("sparse", "ridge"),
-        ("dense", "+ br-svm"),
         ("dense", "score + mlknn"),
     ],
 )

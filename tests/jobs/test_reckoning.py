@@ -124,7 +124,7 @@ def test_the_engine_that_is_said_is_taken(auto, tmp_path, asked, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("seed", range(10, 20))
+@pytest.mark.parametrize("seed", range(10, 15))
 def test_the_engine_that_is_said_is_taken_whatever_the_rows(
     auto, tmp_path, asked, monkeypatch, seed, large
 ):

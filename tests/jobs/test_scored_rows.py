@@ -167,8 +167,7 @@ def documents():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop_words", [None, "english"])
-def test_texts(spark, stop_words):
+def test_texts(spark):
     rows = documents()
     table = spark.createDataFrame(
         rows, "doc bigint, body string, topics array<string>"
@@ -178,7 +177,7 @@ def test_texts(spark, stop_words):
         "labels": "topics",
         "id": "doc",
         "min_df": 1,
-        "stop_words": stop_words,
+        "stop_words": "english",
     }
     training = read.text(spark, table, **options)
     selector = MIMSelector(numTopFeatures=6, idCol="id").fit(training)
@@ -223,8 +222,7 @@ def test_a_pipeline_of_spark_ml_s_stages(spark, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("binary", [False, True])
-def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
+def test_texts_whose_words_the_librarys_own_stage_counts(spark):
     """A pipeline as it is saved without the JVM: its words are counted where the classifier reads
     them, too."""
     rng = np.random.default_rng(3)
@@ -240,7 +238,7 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
         rows, "doc bigint, `the.body` string, topics array<string>"
     ).repartition(3)
     counter = WordCounter(
-        inputCol="the.body", outputCol="counts", vocabulary=known, stopWords=["the"], binary=binary
+        inputCol="the.body", outputCol="counts", vocabulary=known, stopWords=["the"], binary=True
     )
     counts = counter.transform(table).select("doc", "counts", "topics")
     training = read.table(spark, counts, features="counts", labels="topics", id="doc")
@@ -261,7 +259,7 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
     ) and frame.columns == ["the.body"]
     assert word_counts([counter]) == (
         "the.body",
-        WordCounts(tuple(known), binary, frozenset(["the"])),
+        WordCounts(tuple(known), True, frozenset(["the"])),
     )
     assert word_counts([counter, counter]) is None
 

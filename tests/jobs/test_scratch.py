@@ -79,7 +79,7 @@ def test_a_run_that_is_killed_leaves_nothing(tmp_path):
     words = ["select", *flags, "--method", "jmi", "--memory-bytes", "2M", "--engine", "local"]
     words += ["--scratch", str(scratch), "--output", str(tmp_path / "out"), "--quiet"]
     random.seed(3)
-    for number in range(3):
+    for number in range(2):
         process = subprocess.Popen([sys.executable, "-m", "spark_mlfs.cli", *words], cwd=REPOSITORY)
         time.sleep(1 + number / 2 + random.random() / 2)
         process.kill()
