@@ -17,11 +17,13 @@ from typing import Any, overload
 
 from ..errors import DataError, ParameterError, option
 from ..lazy import Column, DataFrame, F
+from .frame import kinds_of
 
 WIDE = 1 << 16  # names, from which on those of numbers are no longer written out
 MOST_COMPARED = 20_000  # names, with one that is not among them
 # columns that pandas writes its index to
 PANDAS_INDEX = r"__index_level_\d+__|Unnamed: 0(\.\d+)*"
+ONE_OBJECT = "one object holds all rows: give pandas' to_json with orient='records'"
 OBJECTS = "_spark_mlfs_objects"  # the attribute of local frames: types of columns of objects
 INDEX = "_spark_mlfs_index"  # the attribute of frames that names columns which only count rows
 STAGED = "_spark_mlfs_staged"  # the attribute of frames whose rows `frames.stages` made
@@ -204,7 +206,8 @@ def columns_of(
             matched = _matched(pattern, known, others) if "*" in pattern else []
             if not matched:
                 fault = f"column matches {pattern!r}" if "*" in pattern else f"column {pattern!r}"
-                raise DataError(f"{option(argument)}: no {fault}: {near(pattern, known)}")
+                hint = _inside(frame, pattern) or near(pattern, known)
+                raise DataError(f"{option(argument)}: no {fault}: {hint}")
             names += matched
     twice = first_repeated(names)
     if twice is not None:
@@ -212,6 +215,21 @@ def columns_of(
             f"{option(argument)}: column {twice!r} is given twice; give each column once"
         )
     return names
+
+
+def _inside(frame: Any, name: str) -> str | None:
+    """Return what to do where a column is a field of objects that hold all rows, or rows lack."""
+    if not frame.columns:
+        return "there is none: the table holds no record"
+    if {"columns", "data"} <= {*frame.columns}:
+        return ONE_OBJECT
+    for column, kind in kinds_of(frame).items():
+        if re.search(rf"[<,]{re.escape(name)}:", kind.name):
+            return (
+                f"{column!r} holds objects with it: a field is named by its path, as 'a.b'; where "
+                "the objects are the rows, write them alone (pandas' to_json with orient='records')"
+            )
+    return None
 
 
 def _matched(pattern: str, known: Sequence[str], exclude: Sequence[str]) -> list[str]:

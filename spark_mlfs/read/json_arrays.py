@@ -6,7 +6,6 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from ..errors import DataError
 from ..frames.errors import reading
-from ..frames.frame import Batches, NeedsSpark
+from ..frames.frame import Batches
 from ..frames.paths import BOM, FileSplit
 from ..lazy import F, SparkSession
 from .lines import plain
@@ -78,9 +77,8 @@ def _arrays(batches: Batches) -> Batches:
             content = text.as_py().encode()
             arrays.append(is_array(content))
             if arrays[-1]:
-                with suppress(NeedsSpark):
-                    for _ in lines_of_array([content.removeprefix(BOM)], plain(name)):
-                        pass
+                for _ in lines_of_array([content.removeprefix(BOM)], plain(name)):
+                    pass
         yield pa.RecordBatch.from_pydict({"name": names, "array": arrays})
 
 
@@ -91,8 +89,6 @@ def lines_of_array(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
     try:
         yield from _lines(blocks)
     except ValueError as error:
-        if "'" in str(error):
-            raise NeedsSpark(f"{name}: single quotes in JSON are read by Spark") from None
         raise DataError(f"{name}: an array of JSON, and {error}; correct the file") from None
 
 
@@ -114,6 +110,9 @@ def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
             if not sign:
                 break
             if before in ("[", ",") and sign not in ",]":
+                if sign != "{":
+                    shown = text[place : place + 60]
+                    raise ValueError(f'{shown} is no object; a row has names: {{"a": 1}}')
                 end = _end_of_value(text, place, final=not block)
                 if end is None:
                     break

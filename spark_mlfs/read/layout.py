@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from ..errors import DataError, ParameterError, as_text, option
 from ..frames.errors import notice, reading
 from ..frames.frame import UNKNOWN, Batches, Kind, Kinds, LocalFrame, NeedsSpark, kinds_of
-from ..frames.names import columns_of
+from ..frames.names import ONE_OBJECT, columns_of
 from ..frames.schema import attribute_names
 from ..frames.stages import LastStage, mapped
 from ..frames.tag_texts import parse_tag_text
@@ -281,7 +281,7 @@ def _unusable(
     if len(shown) > LONGEST_KIND:
         shown = shown[: LONGEST_KIND - 1] + "…"
     if re.match(r"struct<\d", kind.name):
-        remedy = "one object holds all rows: give pandas' to_json orient='records'"
+        remedy = ONE_OBJECT
     fault = f"column {name!r} is {shown}{not_a_number(source, name, kind)}"
     return DataError(f"{option(role)}: {fault}; {remedy}")
 
@@ -537,9 +537,11 @@ def _check_category(
         raise DataError(f"{column} and holds no value; leave it out")
     number = next((word for word in words if re.match(NUMBER, word)), None)
     if categories in ("auto", {"codes": True}) and number is not None:
+        are_numbers = all(re.match(NUMBER, word) for word in words)
+        remedy = "write them without quotes" if are_numbers else "correct it"
         raise DataError(
             f"{column}{not_a_number(source, name, kind)} and holds numbers such as {number!r}: "
-            f"correct it, or, where it is a category, give {option('categories', 'onehot')}"
+            f"{remedy}, or, where it is a category, give {option('categories', 'onehot')}"
         )
 
 

@@ -10,11 +10,11 @@ differently stands below: first what Spark makes of it.
 - null or ``[]`` and no other values: text, array of texts; here the same
 - values of several types in a field: their text; here `NeedsSpark`
 - an object in a field: struct; here the same, and `NeedsSpark` where it is read as one
-- a field twice, by case alone or without name: an error, or no field; here `NeedsSpark`
-- ``[{}, {}]``, ``null``, ``{} x`` as a line: as many records, a null one, the first; here
-  `NeedsSpark`
-- quotes such as ``'a'``, half a surrogate: read; here `NeedsSpark`
-- another line that is no record: `DataError`; here the same"""
+- a field twice, or by case alone: `DataError`; here the same
+- a field without name: no field; here `NeedsSpark`
+- ``[{}, {}]``, ``null`` as a line: as many records, a null one; here `NeedsSpark`
+- half a surrogate: read; here `NeedsSpark`
+- ``{} {}``, ``{},``, ``{'a': 1}`` or another line that is no record: `DataError`; here the same"""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..errors import DataError
 from ..frames.frame import Batches, LocalFrame, NeedsSpark, Part
-from ..frames.names import OBJECTS
+from ..frames.names import OBJECTS, ONE_OBJECT
 from ..frames.parquet import kind_of_arrow, objects_of
 from ..frames.paths import FileSplit, files_of, lines_about, sizes_of, splits_of
 from .json_arrays import ArrayFile, is_array
-from .refusals import refuse_json, refuse_some_arrays
+from .lines import wide
+from .refusals import refuse_json, refuse_more, refuse_some_arrays, twice
 
 
 def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
@@ -50,10 +52,10 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         refuse_json(
             source, next(first for _, first, _ in looks if first), bad[0] if types else None
         )
-    if "" in types or len({name.lower() for name in types}) < len(types):
-        raise NeedsSpark(
-            f"{source}: fields without a name, or with names that differ by case alone"
-        )
+    if len({name.lower() for name in types}) < len(types):
+        raise twice(source)
+    if "" in types:
+        raise NeedsSpark(f"{source}: fields without a name")
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
     frame = LocalFrame(
@@ -68,7 +70,11 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
 
 def _splits(files: Sequence[str]) -> list[FileSplit] | list[ArrayFile]:
     """Return the parts of files that are lines, or files that are an array each."""
-    arrays = [is_array(next(FileSplit(name, 0, None).blocks(), b"")) for name in files]
+    firsts = [next(FileSplit(name, 0, None).blocks(), b"") for name in files]
+    for name, block in zip(files, firsts, strict=True):
+        if b"\0" in block[:4]:
+            raise wide(name)
+    arrays = [*map(is_array, firsts)]
     if not any(arrays):
         return splits_of(files)
     if not all(arrays):
@@ -123,9 +129,11 @@ def _look(source: str, blocks: Iterable[bytes]) -> tuple[list[pa.Schema], str, s
         else:
             for line in lines:
                 text = line.decode(errors="replace")
-                record = _record(source, text, strict=bad is None)
+                record = _record(source, text)
                 bad = text if record is None and bad is None else bad
                 names |= dict.fromkeys(record or (), pa.null())
+            if {"columns", "data"} <= names.keys():
+                raise DataError(f"{source}: {ONE_OBJECT}")
             if bad is None:
                 raise NeedsSpark(f"{source}: {reason}")
         schemas.append(pa.schema([*names.items()]))
@@ -146,20 +154,24 @@ def _records(lines: Sequence[bytes]) -> tuple[pa.Table | None, str]:
     return (table, "") if table.num_rows == len(lines) else (None, "a line is not one record")
 
 
-def _record(source: str, line: str, strict: bool) -> dict[str, Any] | None:
-    """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell, if
-    `strict`."""
+def _record(source: str, line: str) -> dict[str, Any] | None:
+    """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell."""
+
+    def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise twice(source)
+        return dict(pairs)
+
     try:
-        record, end = json.JSONDecoder().raw_decode(line.strip())
-    except ValueError:
-        if strict and "'" in line:
-            raise NeedsSpark(f"{source}: single quotes in JSON are read by Spark") from None
+        record, end = json.JSONDecoder(object_pairs_hook=fields).raw_decode(line.strip())
+    except json.JSONDecodeError:
         return None
-    is_record = isinstance(record, dict)
-    is_part = is_record and end < len(line.strip())
-    if strict and (record is None or isinstance(record, list) or is_part):
+    if isinstance(record, dict) and end < len(line.strip()):
+        refuse_more(source, line)
+    of_records = isinstance(record, list) and all(isinstance(item, dict) for item in record)
+    if record is None or of_records:
         raise NeedsSpark(f"{source}: a line that is not one record is read by Spark")
-    return record if is_record else None
+    return record if isinstance(record, dict) else None
 
 
 # ---- types ----

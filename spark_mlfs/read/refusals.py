@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -13,10 +14,10 @@ def tell_unnamed(columns: Sequence[str], source: str) -> None:
     """Give notice of columns without a name in the header."""
     unnamed = [c for k, c in enumerate(columns) if c == f"_c{k}"]
     if unnamed and len(unnamed) < len(columns):
-        notice(
-            f"{source}: {len(unnamed)} columns have no name in the header; they are called "
-            f"{', '.join(unnamed[:3])} here"
-        )
+        count = "1 column has" if len(unnamed) == 1 else f"{len(unnamed)} columns have"
+        called = "it is called" if len(unnamed) == 1 else "they are called"
+        shown = ", ".join(unnamed[:3])
+        notice(f"{source}: {count} no name in the header; {called} {shown} here")
 
 
 def refuse_header(
@@ -61,7 +62,25 @@ def refuse_json(source: str, first: str, bad: str | None) -> NoReturn:
             f"{source}: JSON over several lines; pass {remedy}, or write one record a line"
         )
     record = (first if bad is None else bad)[:60]
+    remedy = "correct or remove the line, or give the format the file has"
+    if re.match(r"\s*\{\s*'", record):
+        remedy = "it is a dict of Python: write it with json.dumps"
+    if record.lstrip().startswith("["):
+        remedy = 'a row is an object with the names of its columns, such as {"a": 1}'
+    raise DataError(f"{source}: {record!r} is no JSON record; {remedy}")
+
+
+def refuse_more(source: str, line: str) -> NoReturn:
+    """Raise `DataError` of a line of JSON on which something stands behind a record."""
     raise DataError(
-        f"{source}: {record!r} is no JSON record; correct or remove the line, or give the format "
-        "the file has"
+        f"{source}: {line.strip()[:60]!r} has more than one record, or a comma behind it; write "
+        "one record a line, or all as one array"
+    )
+
+
+def twice(source: object) -> DataError:
+    """Return the error of JSON in which a field stands twice."""
+    return DataError(
+        f"{source}: a field of JSON stands twice in a record, or its name differs by case alone; "
+        "rename or remove one"
     )

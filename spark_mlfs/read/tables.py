@@ -26,12 +26,14 @@ array<bigint> for tags and numbers, which are encoded later."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Any, ClassVar
 
 import pandas as pd
+import pyarrow as pa
 
 from .. import params
 from ..errors import DataError, ParameterError
@@ -46,7 +48,7 @@ from ..formats import (
     tabular,
 )
 from ..frames.errors import reading
-from ..frames.frame import LocalSession, NeedsSpark
+from ..frames.frame import Batches, LocalSession, NeedsSpark
 from ..frames.names import quoted
 from ..frames.parquet import open_parquet
 from ..frames.sessions import as_spark
@@ -59,11 +61,11 @@ from .dialect import CSV_OPTIONS
 from .json_arrays import are_arrays
 from .label_cells import LABEL_OPTIONS
 from .layout import TEXT_IDS, Facts
-from .lines import checked, paths_of
+from .lines import checked, paths_of, wide
 from .missing import MISSING_FEATURES
 from .partitions import with_partitions
 from .parts import parquet_there
-from .refusals import refuse_json
+from .refusals import refuse_json, refuse_more, twice
 from .tagged_lines import open_tagged_lines
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
@@ -292,13 +294,9 @@ def open_table(
     options = {k: str(v) for k, v in (reader_options or {}).items()}
     if format == "table":
         return _load(lambda: spark.table(str(path)), path, format, source)
-    option_keys = {k.lower() for k in options}
     first_line = ""
-    if format == "json" and not option_keys & {"mode", "columnnameofcorruptrecord"}:
-        options["columnNameOfCorruptRecord"] = _BAD
-        first_line = _first_line(spark, paths, source)
-        if first_line[:1] == "[" and "multiline" not in option_keys and are_arrays(spark, paths):
-            options["multiLine"] = "true"
+    if format == "json":
+        options, first_line = _json_options(spark, paths, source, options)
     reader = spark.read.format(format).options(**options)
     files = paths if len(paths) > 1 else paths[0]
     load = partial(reader.load, files)
@@ -334,7 +332,9 @@ def _load(
     """Return `load()`; what Spark says of a table that is not there becomes `DataError`."""
     try:
         return checked(load, source)
-    except DataError:
+    except DataError as error:
+        if format == "json" and "nothing but the case" in str(error):
+            raise twice(path) from None
         raise
     except Exception as error:
         message = _no_table(str(error), path, format)
@@ -370,6 +370,31 @@ def _no_table(error: str, path: Any, format: str) -> str | None:
     return None
 
 
+def _json_options(
+    spark: SparkSession,
+    paths: list[str],
+    source: str,
+    options: dict[str, str],
+) -> tuple[dict[str, str], str]:
+    """Return the options by which Spark reads JSON as this process does, and the first line.
+
+    Where options say what becomes of bad records, they are as they were given."""
+    keys = {key.lower() for key in options}
+    if keys & {"mode", "columnnameofcorruptrecord"}:
+        return options, ""
+    options = {"allowSingleQuotes": "false", **options, "columnNameOfCorruptRecord": _BAD}
+    first_line = _first_line(spark, paths, source)
+    if "\0" in first_line:
+        raise wide(source)
+    if "multiline" in keys:
+        return options, first_line
+    if first_line[:1] == "[" and are_arrays(spark, paths):
+        options["multiLine"] = "true"
+    else:
+        _refuse_more(spark, paths, source)
+    return options, first_line
+
+
 def _first_line(spark: SparkSession, paths: list[str], source: str) -> str:
     """Return the beginning of the first line of files that is not empty."""
     lines = checked(partial(spark.read.text, paths), source)
@@ -377,6 +402,31 @@ def _first_line(spark: SparkSession, paths: list[str], source: str) -> str:
     with reading():
         first = lines.select(F.substring(text, 1, 80).alias("line")).where("line != ''").head()
     return first[0] if first else ""
+
+
+def _refuse_more(spark: SparkSession, paths: list[str], source: str) -> None:
+    """Raise `DataError` for a line with more than a record, of which Spark reads the first."""
+    text = F.col("value")
+    seems = text.rlike(r"\}\s*,?\s*\{") | ~text.rlike(r"\}\s*$")
+    lines = spark.read.text(paths).where(seems & text.rlike(r"\S"))
+    with reading():
+        row = lines.mapInArrow(_with_more, "value string").head()
+    if row is not None:
+        refuse_more(source, row[0])
+
+
+def _with_more(batches: Batches) -> Batches:
+    for batch in batches:
+        are_more = [_has_more(line) for line in batch["value"].to_pylist()]
+        yield batch.filter(pa.array(are_more, pa.bool_()))
+
+
+def _has_more(line: str) -> bool:
+    try:
+        record, end = json.JSONDecoder().raw_decode(line.strip("\ufeff \t\r"))
+    except ValueError:
+        return False
+    return isinstance(record, dict) and end < len(line.strip("\ufeff \t\r"))
 
 
 def _refuse_json(frame: DataFrame, paths: list[str], first_line: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import gzip
+import re
 from typing import NamedTuple
 
 import pandas as pd
@@ -35,6 +36,7 @@ TAGS = [
     "-",
     "\u65e5",
 ]
+SEPARATORS = [",", ";", "\t", "|"]
 MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "NULL", "None", "#N/A"]
 
 
@@ -140,6 +142,7 @@ class Dialect(NamedTuple):
     escape: str | None = None
     wide: bool = False  # of UTF-16
     decimal: str = "."
+    thousands: str | None = None
 
     @property
     def options(self):
@@ -156,18 +159,25 @@ def dialect(generator):
     """A dialect that some program writes."""
     decimal = "," if generator.random() < 0.25 else "."
     escape = "\\" if generator.random() < 0.2 else None
+    grouped = generator.random() < 0.2
+    groups = [" ", "." if decimal == "," else ","]
     return Dialect(
-        sep=str(generator.choice([";", "\t", "|"] if decimal == "," else [",", ";", "\t", "|"])),
+        sep=str(generator.choice([";", "\t", "|"] if decimal == "," or grouped else SEPARATORS)),
         quote="'" if escape is None and generator.random() < 0.15 else '"',
         escape=escape,
         wide=bool(generator.random() < 0.2),
         decimal=decimal,
+        thousands=str(generator.choice(groups)) if grouped else None,
     )
 
 
-def cell_text(cell, decimal="."):
-    if isinstance(cell, float):
-        return repr(cell).replace(".", decimal)
+def cell_text(cell, form=None):
+    """A cell as text, a number as a dialect has it."""
+    if form is not None and type(cell) in (int, float):
+        digits, point, fraction = repr(cell).partition(".")
+        if form.thousands and digits.lstrip("-").isdigit():
+            digits = re.sub(r"(?<=\d)(?=(\d{3})+$)", form.thousands, digits)
+        return digits + point.replace(".", form.decimal) + fraction
     if isinstance(cell, dt.datetime):
         return cell.isoformat(" ")
     return str(cell)
@@ -230,9 +240,7 @@ def by_python(columns, path, generator, form):
             escapechar=form.escape,
         )
         for row in rows:
-            writer.writerow(
-                [None if cell is None else cell_text(cell, form.decimal) for cell in row]
-            )
+            writer.writerow([None if cell is None else cell_text(cell, form) for cell in row])
 
 
 def by_hand(columns, path, form, end, encoding, absent, texts):
@@ -243,7 +251,7 @@ def by_hand(columns, path, form, end, encoding, absent, texts):
     for row in rows_of(columns):
         cells = []
         for cell in row:
-            plain = absent if cell is None else cell_text(cell, form.decimal)
+            plain = absent if cell is None else cell_text(cell, form)
             special = any(sign in plain for sign in f"{form.sep}{form.quote}\r\n")
             is_text = isinstance(cell, str)
             cells.append(quoted(plain) if (is_text and texts) or special else plain)
@@ -272,8 +280,8 @@ def by_duckdb(columns, path, generator, form):
 
 # the dialects that each writes
 WRITERS = {
-    by_pandas: lambda form: True,
-    by_polars: lambda form: not (form.escape or form.wide),
+    by_pandas: lambda form: not form.thousands,
+    by_polars: lambda form: not (form.escape or form.wide or form.thousands),
     by_arrow: lambda form: form == Dialect(form.sep),
     by_python: lambda form: True,
     by_r: lambda form: not (form.escape or form.wide),

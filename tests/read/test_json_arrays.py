@@ -213,3 +213,42 @@ def test_the_field_of_objects_in_lists_is_a_list_of_tags(engine, request, tmp_pa
             DataError, match=r"array<struct.*; name the field that is the tag: give"
         ):
             tags(labels="tags")
+
+
+ROWS = [{"a": k / 2, "b": k % 3, "t": ["x", "y"][: k % 3]} for k in range(6)]
+LISTS = [[*row.values()] for row in ROWS]
+OTHERS = {  # what programs write beside records, and what is said of it
+    json.dumps({"data": ROWS}): "'data' holds objects with it: a field is named by its path",
+    json.dumps(
+        {"hits": {"hits": [{"_source": row} for row in ROWS]}}
+    ): "'hits' holds objects with it",
+    json.dumps({str(k): row for k, row in enumerate(ROWS)}): "'0' holds objects with it",
+    json.dumps(
+        {"columns": ["a", "b", "t"], "data": LISTS}
+    ): "one object holds all rows: give pandas",
+    json.dumps(LISTS): "is no object; a row has names",
+    "\n".join(map(json.dumps, LISTS)): "a row is an object with the names of its columns",
+    "\n".join(map(str, ROWS)): "it is a dict of Python: write it with json.dumps",
+    ",".join(map(json.dumps, ROWS)): "has more than one record, or a comma behind it",
+    ",\n".join(map(json.dumps, ROWS)): "has more than one record, or a comma behind it",
+    "": "the table holds no record",
+    "[]": "the table holds no record",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_what_is_no_row_is_one_line(engine, request, tmp_path):
+    session = HERE if engine == "local" else request.getfixturevalue("spark")
+    for number, (text, message) in enumerate(OTHERS.items()):
+        path = tmp_path / f"{number}.json"
+        path.write_text(text)
+        with pytest.raises(DataError, match=message):
+            load(session, str(path), "json", features=["a", "b"], labels="t")
+
+
+def test_numbers_in_quotes_are_said_to_be(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text("\n".join(json.dumps({**row, "b": str(row["b"])}) for row in ROWS))
+    with pytest.raises(DataError, match="numbers such as '0': write them without quotes"):
+        load(HERE, str(path), "json", features=["a", "b"], labels="t")

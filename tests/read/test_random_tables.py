@@ -24,7 +24,7 @@ from spark_mlfs.read import load
 from spark_mlfs.read.tables import open_table
 
 HERE = LocalSession(1 << 30)
-FILES = 40  # of a folder
+FILES = 40  # of a folder; 100 where more are tried
 PART = "spark.sql.files.maxPartitionBytes"
 NUMBERS = ("int", "bigint", "double", "boolean")
 
@@ -182,5 +182,5 @@ if __name__ == "__main__":
         spark = local_session("tables", {"spark.sql.shuffle.partitions": "2"})
         with tempfile.TemporaryDirectory() as temporary:
             checked = partial(check_folder, spark)
-            print("folders, faults", *tried(checked, folders(temporary, seed), seconds))
+            print("folders, faults", *tried(checked, folders(temporary, seed, 100), seconds))
         spark.stop()

@@ -335,7 +335,7 @@ CASES = [
         "a CSV column without a name",
         {"d.csv": "," + CSV.strip().replace("\n", "\n0,")},
         lambda s, at: table(s, str(at / "d.csv"), ["a"], ["y"], "csv"),
-        r"columns have no name in the header",
+        r"1 column has no name in the header; it is called _c0 here",
     ),
     notice(
         "Latin-1 names",
