@@ -11,7 +11,6 @@ from scipy import sparse
 SETS = {  # distinct rows, and every how many-th feature
     "emotions": (593, 1),
     "scene": (900, 6),
-    "yeast": (600, 2),
     "imdb": (600, 10),
 }
 SCHEMA = T.StructType(

@@ -10,7 +10,7 @@ import pytest
 from oracles import gmba, graphs_msfs, regression, relieff
 from oracles.mlknn import MLkNN
 from pyspark.sql import functions as F
-from tables import SETS, Table
+from tables import Table
 
 import spark_mlfs
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, DataError, pipeline
@@ -25,7 +25,7 @@ from spark_mlfs.ml.learners import CLASSIFYING, EXTRACTING
 from spark_mlfs.select import CrossValidation, Rule
 from spark_mlfs.testing import block_of
 
-FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
+FEW = {"max_iter": (500, 5), "epochs": (100, 4)}
 ANCHORS = 200  # on sparse rows, of which most are equally far apart
 # what draws by row id, and stops where the weights stand still to 1e-9: ids of another kind give
 # other draws, another last step
@@ -48,7 +48,7 @@ def parameters(method, name):
 
 
 def rank(data, name, methods=METHODS, **options):
-    requests = [pipeline.Request.of(method, parameters(method, name), 5) for method in methods]
+    requests = [pipeline.Request.of(method, parameters(method, name), 3) for method in methods]
     return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
 
 
@@ -123,12 +123,8 @@ def case(spark, data_dir):
 
 def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
-        # every method on dense rows and on sparse ones
-        names = ("emotions", "imdb") if "method" in metafunc.fixturenames else SETS
-        always = pytest.mark.slow, ()
-        metafunc.parametrize(
-            "name", [pytest.param(n, marks=always[n == "emotions"]) for n in names]
-        )
+        dense, sparse = "emotions", pytest.param("imdb", marks=pytest.mark.slow)
+        metafunc.parametrize("name", [dense, sparse])
 
 
 def same_bits(one, other):

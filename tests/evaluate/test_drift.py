@@ -77,10 +77,10 @@ def test_flips_are_found_and_little_else():
 def test_over_ten_seeds_flips_are_found_and_nothing_is_where_nothing_changed():
     """FDP ≤ .1, power ≥ .95; under no change at most one run in twenty has any alarm, by the odds
     of ten."""
-    runs = [found(seed, 20)[1] for seed in range(10)]
+    runs = [found(seed, 20, features=500)[1] for seed in range(10)]
     assert np.mean([run[:20].mean() for run in runs]) >= 0.95
     assert np.mean([run[20:].sum() / max(1, run.sum()) for run in runs]) <= 0.1
-    still = [found(100 + seed, 0) for seed in range(10)]
+    still = [found(100 + seed, 0, features=500) for seed in range(10)]
     assert sum(run.any() for _, run in still) <= 3  # P(more | 5 %) < .002
     assert np.mean([run.mean() for _, run in still]) <= 0.05
     assert np.mean([change.facts["shifted"] for change, _ in still]) <= 1

@@ -105,11 +105,12 @@ KINDS = {
 }
 ON_SPARK = ("mim", "ridge", "quota", "jmi", "forward", "fisher", "chi2")
 SLOW = ("auto", "deepfs", "gmba", "mifs", "msfs")  # whose steps are the same of any rows
-CELLS = [(kind, method) for kind in KINDS for method in METHODS]
-CELLS = [
-    cell if cell[0] == "dense" else pytest.param(*cell, marks=pytest.mark.slow)
-    for cell in CELLS
-    if cell[0] == "dense" or cell[1] not in SLOW
+CELLS = [("dense", method) for method in METHODS]
+CELLS += [
+    pytest.param(kind, method, marks=pytest.mark.slow)
+    for kind in ("sparse", "weights", "sparse weights")
+    for method in (ON_SPARK if kind == "sparse weights" else METHODS)
+    if method not in SLOW
 ]
 
 

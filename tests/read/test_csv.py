@@ -171,13 +171,17 @@ FILES = [  # content, options, rows
     (b"a,b\n1,2\n   \n3,4\n", {}, [[1, 2], [3, 4]]),
     (b"a\tb\n\t\n1\tx\n", {"sep": "\t"}, [[None, None], [1, "x"]]),
 ]  # fmt: skip
+# line ends, a mark of bytes, UTF-16, letters of one byte and of two, a separator, a line break in
+# quotes, no header, other quotes, an escape, comments
+OF_SPARK = (0, 2, 3, 6, 8, 9, 14, 15, 17, 19, 22)
 
 
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_how_files_are_written(engine, request, tmp_path):
+    """Spark's workers read the lines by the same code: of each kind of file one there."""
     session = HERE if engine == "local" else request.getfixturevalue("spark")
     for number, (content, options, rows) in enumerate(FILES):
-        if engine == "spark" and content.count(b"\r") > 3 * content.count(b"\n"):
+        if engine == "spark" and number not in OF_SPARK:
             continue
         path = tmp_path / f"{number}.csv"
         path.write_bytes(content)
@@ -479,7 +483,7 @@ def test_random_tables_are_read_as_pandas_reads_them(tmp_path):
 
 @pytest.mark.slow
 def test_random_tables_are_the_same_on_spark(spark, tmp_path):
-    for path, _ in [*written(tmp_path, 21)][::2]:
+    for path, _ in [*written(tmp_path, 21)][::3]:
         assert opened(spark, path) == opened(HERE, path), path.read_bytes()
 
 
@@ -528,11 +532,11 @@ def test_the_numbers_of_rows_are_no_feature(tmp_path, header, cells):
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """2,000 rows in four files, a third of them repeated, names with dots, empty cells."""
+    """1,000 rows in four files, a third of them repeated, names with dots, empty cells."""
     generator = np.random.default_rng(7)
     folder = tmp_path_factory.mktemp("table")
     rows = []
-    for k in range(1334):
+    for k in range(667):
         number = generator.normal()
         some = [
             f"{number:.17g}",
@@ -551,11 +555,11 @@ def table(tmp_path_factory):
             ]
         )
     lines = [",".join(row) for row in rows]
-    lines += lines[:666]
+    lines += lines[:333]
     head = 'f.a,f_b,f c,f_d,`f`,l.x,l_y,tags,"day"\n'
     text = [
         head + "\r\n".join(part) + "\n"
-        for part in (lines[:900], lines[900:1000], lines[1000:1500], lines[1500:])
+        for part in (lines[:450], lines[450:500], lines[500:750], lines[750:])
     ]
     (folder / "b.csv").write_text(text[0])
     (folder / "a.csv").write_text(text[1])
@@ -569,10 +573,10 @@ def table(tmp_path_factory):
 def test_a_table_of_csv(spark, table, missing):
     how = {"features": ["f.a", "f_b", "f c", "f_d", "`f`"], "missing": missing}
     rows = assert_same(spark, table, "csv", labels=["l.x", "l_y"], **how)[0]
-    assert len(rows) > 1800 and (len(rows) == 2000) == (missing != "drop")
-    assert_same(
-        spark, table, "csv", labels="tags", label_delimiter=";", id="f.a", weight="f_b", **how
-    )
+    assert len(rows) > 900 and (len(rows) == 1000) == (missing != "drop")
+    if missing == "mean":
+        more = {"label_delimiter": ";", "id": "f.a", "weight": "f_b"}
+        assert_same(spark, table, "csv", labels="tags", **more, **how)
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_records_that_only_spark_reads(tmp_path, content):
 def test_a_table_of_json(spark, monkeypatch, tmp_path):
     generator = np.random.default_rng(3)
     lines = []
-    for k in range(1334):
+    for k in range(667):
         row = {
             "z": float(generator.normal()),
             "f.b": k % 7,
@@ -94,9 +94,9 @@ def test_a_table_of_json(spark, monkeypatch, tmp_path):
         lines.append(
             json.dumps({name: value for name, value in row.items() if name != "z" or k % 13 != 3})
         )
-    lines += lines[:666]
-    (tmp_path / "1.json").write_text("\n".join(lines[:1200]))
-    (tmp_path / "2.json.gz").write_bytes(gzip.compress("\n".join(lines[1200:]).encode()))
+    lines += lines[:333]
+    (tmp_path / "1.json").write_text("\n".join(lines[:600]))
+    (tmp_path / "2.json.gz").write_bytes(gzip.compress("\n".join(lines[600:]).encode()))
     choices = [
         {"features": ["f.b", "f_c"], "labels": "tags"},
         {"features": ["z", "f*"], "labels": "numbers", "missing": "mean"},
@@ -106,8 +106,8 @@ def test_a_table_of_json(spark, monkeypatch, tmp_path):
         {"features": "void", "labels": "tags"},
     ]
     outcomes = [assert_same(spark, str(tmp_path), "json", **how) for how in choices]
-    assert len(outcomes[0][0]) == 2000 and "struct<p:bigint>" in outcomes[4]
-    monkeypatch.setattr(paths, "SPLIT_BYTES", 20000)
+    assert len(outcomes[0][0]) == 1000 and "struct<p:bigint>" in outcomes[4]
+    monkeypatch.setattr(paths, "SPLIT_BYTES", 10000)
     monkeypatch.setattr(paths, "BLOCK_BYTES", 5000)
     frame = load(HERE, str(tmp_path), "json", **choices[0])
     assert len(frame.parts) > 5 and rows_here(frame) == outcomes[0][0]

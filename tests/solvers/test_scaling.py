@@ -86,7 +86,8 @@ def far(method):
     """Rankings by a method of the example, its columns times powers of two; rows have ids of their
     own, so that draws agree."""
     x, y = example()
-    more = {"epochs": 2} if method == "deepfs" else {}
+    tried = {"methods": "fastcan,fisher", "folds": 2}
+    more = {"deepfs": {"epochs": 2}, "auto": tried}.get(method, {})
     if method.endswith("knn"):
         method, more = "ppt-cmi", {"estimator": "knn", "min_count": 3}
 
@@ -112,7 +113,7 @@ def test_a_ranking_is_the_same_at_any_magnitude(method):
         near = ranked(0, sparse)
         for exponent in (600, -900) if method == "gmba" else (1000, -900):
             assert ranked(exponent, sparse) == near, (sparse, exponent)
-            if method != "auto":
+            if method != "auto" and (method != "gmba" or not sparse):
                 assert ranked(np.where(np.arange(FEATURES) % 3, 0, exponent), sparse) == near, (
                     sparse,
                     exponent,
