@@ -59,6 +59,7 @@ def test_they_are_kept_as_they_are(home, tmp_path, run):
     assert {*scored["part"].astype(int)} == {0}
 
 
+@pytest.mark.local  # before an engine works
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_output_has_is_refused(home, tmp_path, refused, name):
     data = "rows.parquet" if name == "part" else f"{name}.parquet"
