@@ -97,7 +97,7 @@ CHOOSING = (
         "vocabulary",
         None,
         Distinct("a list of different terms"),
-        "the terms to count, in this order, instead of those of this corpus",
+        "the terms to count, in this order, instead of those of this corpus; idf is of this corpus",
     ),
 )
 WEIGHT = Parameter(
