@@ -599,7 +599,7 @@ def test_columns_of_csv(spark, table, options):
 def test_a_large_csv_in_parts_has_the_same_rows(monkeypatch, table):
     how = {"features": ["f.a", "f_b"], "labels": "l*"}
     whole = rows_here(load(HERE, f"{table}/b.csv", "csv", **how))
-    monkeypatch.setattr(paths, "SPLIT_BYTES", 5000)
+    monkeypatch.setattr(paths, "SPLIT_BYTES", 4000)
     monkeypatch.setattr(paths, "BLOCK_BYTES", 900)
     frame = load(HERE, f"{table}/b.csv", "csv", **how)
     assert len(frame.parts) > 5 and rows_here(frame) == whole
