@@ -23,6 +23,7 @@ from spark_mlfs.errors import camel
 from spark_mlfs.frames.frame import Kind, LocalFrame
 from spark_mlfs.frames.schema import attribute_names
 from spark_mlfs.sklearn import MIMSelector, TextFeatures
+from spark_mlfs.texts import tally
 from spark_mlfs.texts import words as text_words
 from spark_mlfs.texts.split_texts import SplitTexts
 from spark_mlfs.texts.tally import Entries, runs_of
@@ -290,6 +291,29 @@ def test_runs_sorted_together_are_those_of_turns(least, at_once, high, monkeypat
         assert np.concatenate(entries.texts[-1]).tolist() == rows
         often = [counts[run] for run in kept for counts in of_row if run in counts]
         assert np.concatenate(entries.counts[-1]).tolist() == often
+
+
+def test_keys_take_the_room_that_split_texts_leave(monkeypatch):
+    """Eight bytes a word; where they exceed it words have their turn some at a time."""
+    together = tally._together
+    sorted_keys = []
+
+    def recorded(numbers, *others):
+        sorted_keys.append(8 * len(numbers))
+        return together(numbers, *others)
+
+    monkeypatch.setattr(tally, "_together", recorded)
+    texts = pa.array(random_words(4, 400), pa.large_string())
+    batch = pa.RecordBatch.from_arrays([texts], ["text"])
+    frame = LocalFrame([lambda: iter([batch])], {"text": Kind("string")})
+    splitting, split = Splitting(ngrams=(1, 2)), SplitTexts(1 << 20)
+    whole = vocabulary_of(frame, splitting, Choice(min_df=1), split=split)
+    keys = 8 * len(split.numbers)
+    assert sorted_keys == [keys, keys]
+    for spare, calls in ((keys, 4), (keys - 1, 4)):
+        again = SplitTexts(split.size + spare)
+        assert vocabulary_of(frame, splitting, Choice(min_df=1), split=again).terms == whole.terms
+        assert len(again.parts) == 1 and len(sorted_keys) == calls
 
 
 def test_tallies_that_take_too_much_are_joined_and_then_refused(monkeypatch):
