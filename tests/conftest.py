@@ -12,8 +12,12 @@ import pytest
 from hypothesis import settings
 
 # Sessions that live for seconds do not repay the optimising compiler, and a background thread of it
-# takes a core from the work.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# takes a core from the work. Without it Java has room for 48 MB of code, which a session of minutes
+# fills: it then compiles again what it has thrown away.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
+)
 
 # The test processes share the cores already: a second thread of BLAS waits for its core by
 # spinning, and small products take forty times as long. Read when NumPy is imported, which must not
