@@ -43,7 +43,7 @@ class Hashed:
     repeat: int
 
     @property
-    def draw(self) -> int:
+    def repeat_seed(self) -> int:
         """Return the seed of this repeat."""
         return int(mix(np.array([self.repeat]), self.seed)[0])
 
@@ -53,13 +53,16 @@ class Hashed:
         edges = np.cumsum(self.shares) * GROUPS
         if np.abs(edges - np.rint(edges)).max() > 1e-6:
             return None
-        rank = np.argsort(np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable"))
+        rank = np.argsort(np.argsort(mix(np.arange(GROUPS), self.repeat_seed), kind="stable"))
         return np.searchsorted(np.rint(edges), rank, side="right")
 
     def of(self, rows: Block | SimpleNamespace) -> ndarray:
         if self.groups is not None:
             return self.groups[places_of(rows)]
-        fold = np.searchsorted(np.cumsum(self.shares), uniform(rows.ids, self.draw), side="right")
+        groups = getattr(rows, "groups", None)
+        keys = rows.ids if groups is None else groups
+        place = uniform(keys, self.repeat_seed)
+        fold = np.searchsorted(np.cumsum(self.shares), place, side="right")
         return np.minimum(fold, len(self.shares) - 1)
 
 
@@ -91,12 +94,12 @@ class ByLabelset:
     hashes: ndarray
     ends: ndarray
     order: ndarray
-    draw: int
+    repeat_seed: int
 
     def of(self, rows: Block) -> ndarray:
         positions = np.searchsorted(self.hashes, rows.labelset_hash)
         labelset = np.minimum(positions, len(self.hashes) - 1)
-        hashes = mix(rows.ids, self.draw)
+        hashes = mix(rows.ids, self.repeat_seed)
         interval = (hashes[:, None] > self.ends[labelset]).sum(axis=1)
         return self.order[labelset, interval].astype(np.int64)
 

@@ -105,33 +105,64 @@ def _indicators(state: State, q: int) -> sp.csr_matrix:
 # ---- the groups of all rows ----
 
 
-def collect_groups(packed: Dataset) -> tuple[ndarray, ndarray, sp.csr_matrix]:
-    """Return groups (m,), their rows, and rows of each label (m, q); one job."""
+Groups = tuple[ndarray, ndarray, sp.csr_matrix]
+
+
+def count_groups(packed: Dataset) -> int:
+    """Return the number of groups of rows; one job."""
+    if isinstance(packed, InMemoryDataset):
+        numbers = np.zeros(0, np.int64)
+        for block in packed.stored:
+            numbers = np.union1d(numbers, _groups_of(block))
+        return len(numbers)
+    assert isinstance(packed, Packed)
+    with worker_errors():
+        return packed.blocks().mapInArrow(_group_numbers, "number bigint").distinct().count()
+
+
+def collect_groups(packed: Dataset, most: int) -> Groups | None:
+    """Return groups (m,), their rows, and rows of each label (m, q).
+
+    None where there are more than `most` groups, which one more job of many rows counts first."""
+    if packed.profile.n > most and count_groups(packed) > most:
+        return None
     q = packed.profile.q
     if isinstance(packed, InMemoryDataset):
-        states = [_counted_groups(block, q) for block in packed.stored]
-    else:
-        assert isinstance(packed, Packed)
-        counted = packed.blocks().mapInArrow(partial(_groups_of_part, q), "state binary")
-        states = [decode(bytes(row.state)) for row in collected(counted)]
-    groups = np.concatenate([state["groups"] for state in states])
-    weight = np.concatenate([state["weight"] for state in states])
-    counts = sp.vstack([state["counts"] for state in states], format="csr")
-    unique, place = np.unique(groups, return_inverse=True)
+        return _joined([_counted_groups(block, q) for block in packed.stored])
+    assert isinstance(packed, Packed)
+    counted = packed.blocks().mapInArrow(partial(_groups_of_part, q), "state binary")
+    states = [decode(bytes(row.state)) for row in collected(counted)]
+    return _joined([(state["groups"], state["weights"], state["counts"]) for state in states])
+
+
+def _joined(parts: Sequence[Groups]) -> Groups:
+    """Return the groups of all parts, with the sums of their counts."""
+    groups, weights, counts = zip(*parts, strict=True)
+    unique, place = np.unique(np.concatenate(groups), return_inverse=True)
     of_unique = sp.csr_matrix((np.ones(len(place), np.int64), (place, np.arange(len(place)))))
-    return unique, np.bincount(place, weight).astype(np.int64), sp.csr_matrix(of_unique @ counts)
+    sums = np.bincount(place, np.concatenate(weights)).astype(np.int64)
+    return unique, sums, sp.csr_matrix(of_unique @ sp.vstack(counts, format="csr"))
 
 
-def _counted_groups(block: Block, q: int) -> State:
+def _groups_of(block: Block) -> ndarray:
     assert block.groups is not None
+    return block.groups
+
+
+def _counted_groups(block: Block, q: int) -> Groups:
     labels = sp.csr_matrix(block.labels(q) > 0, dtype=np.int64)
-    groups, weight, counts = groups_with_counts(block.groups, labels)
-    return {"groups": groups, "weight": weight, "counts": counts}
+    return groups_with_counts(_groups_of(block), labels)
 
 
 def _groups_of_part(q: int, batches: Batches) -> Batches:
     for block in blocks_of(batches):
-        yield encoded(_counted_groups(block, q))
+        groups, weights, counts = _counted_groups(block, q)
+        yield encoded({"groups": groups, "weights": weights, "counts": counts})
+
+
+def _group_numbers(batches: Batches) -> Batches:
+    for block in blocks_of(batches):
+        yield pa.RecordBatch.from_pydict({"number": np.unique(_groups_of(block))})
 
 
 # ---- the folds of each labelset ----

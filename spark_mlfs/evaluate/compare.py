@@ -32,7 +32,7 @@ from ..output.journal import Journal
 from ..pipeline import Progress, compute
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
-from .block_folds import collect_groups
+from .block_folds import count_groups
 from .data import open_data
 from .derived import noisy
 from .metrics import label_statistics
@@ -126,7 +126,7 @@ def run(
                 if name not in described:
                     entry = describe(rows, name, split, _remaining(budgets, packed))
                     if rows.grouped:
-                        entry["groups"] = len(collect_groups(rows)[0])
+                        entry["groups"] = count_groups(rows)
                     journal.put("_data", position, entry)
         _notice_unseen_labels(journal.get("_data"))
         for position, numbers in unfinished.items():

@@ -17,7 +17,7 @@ from ..blocks.folds import ByLabelset, Hashed, Listed, Split, positives
 from ..blocks.labels import LabelSource, label_source, read_labels
 from ..blocks.pack import check_column
 from ..blocks.tables import aligned_rows, kind_of
-from ..errors import DataError, ParameterError, worker_errors
+from ..errors import DataError, worker_errors
 from ..frames.frame import Batches, kinds_of
 from ..frames.names import column_named, set_apart
 from ..frames.sessions import small_batches
@@ -162,19 +162,14 @@ def _split_groups(
     if any(row["absent"] for row in rows):
         raise DataError(f"a row has no group (a null in {groups!r}); give it one, or drop it")
     if len(rows) > MOST_LISTED_ROWS:
-        if protocol.stratified:
-            raise ParameterError(
-                f"stratified folds keep at most {MOST_LISTED_ROWS:,} groups whole; leave "
-                "'stratified' out"
-            )
-        return _sides_by_id(frame, keys, protocol.splits_of(protocol.hashed_folds()))
+        return _sides_by_id(frame, keys, protocol.splits_of(protocol.hashed_folds_of_groups()))
     unique = np.array([row["i"] for row in rows], np.int64)
     order = np.argsort(unique)
-    weight = np.array([row["count"] for row in rows], np.int64)[order]
-    counts = sp.csr_matrix((len(unique), 1), dtype=np.int64)
+    weights = np.array([row["count"] for row in rows], np.int64)[order]
+    counts = sp.csr_matrix((len(unique), 0))
     if protocol.stratified:
         counts = _labels_of_groups(frame, labels, keys, unique[order])
-    folds = protocol.folds_of_groups(unique[order], weight, counts)
+    folds = protocol.folds_of_groups(unique[order], weights, counts)
     return _sides_by_id(frame, keys, protocol.splits_of(folds))
 
 

@@ -14,10 +14,12 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, cro
 import spark_mlfs
 from spark_mlfs import DataError, ParameterError, compare, pipeline, rank
 from spark_mlfs.blocks.arrays import pack_arrays
-from spark_mlfs.blocks.folds import fold_of
+from spark_mlfs.blocks.folds import Hashed, Listed, fold_of
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataNotice
+from spark_mlfs.evaluate import protocol as protocols
 from spark_mlfs.evaluate import split
+from spark_mlfs.evaluate.block_folds import collect_groups, count_groups
 from spark_mlfs.evaluate.outcome import leakage_line
 from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.frames.frame import LocalSession
@@ -233,6 +235,24 @@ def test_folds_of_packed_rows_keep_groups_whole(protocol: str) -> None:
         assert not set(group[tested]) & set(group[~tested]) and 0.2 < tested.mean() < 0.5
 
 
+@pytest.mark.parametrize("protocol", ["3-fold", "7-fold", "2x70/30"])
+def test_more_groups_than_a_list_holds_stay_whole_by_their_hash(monkeypatch, protocol) -> None:
+    monkeypatch.setattr(protocols, "MOST_LISTED_ROWS", 30)
+    X, Y, group = leaking()
+    rows, _ = pack_arrays(X, Y, groups=[f"p{g}" for g in group])
+    splits = Protocol.of(protocol).splits(rows)
+    tested = np.array([part.of(rows.block) for part in splits])
+    assert isinstance(splits[0].folds, Hashed)
+    for sides in tested:
+        assert not set(group[sides]) & set(group[~sides]) and 0 < sides.mean() < 0.6
+    if "fold" in protocol:
+        assert (tested.sum(axis=0) == 1).all()
+    with pytest.raises(ParameterError, match="keep at most 30 groups whole; leave 'stratified'"):
+        Protocol.of(f"stratified {protocol}").splits(rows)
+    monkeypatch.setattr(protocols, "MOST_LISTED_ROWS", 40)
+    assert isinstance(Protocol.of(protocol).splits(rows)[0].folds, Listed)
+
+
 def table(folder: Path) -> str:
     X, Y, group = leaking()
     columns = {f"x{j}": X[:, j] for j in range(6)} | {f"y{j}": Y[:, j] for j in range(3)}
@@ -282,6 +302,10 @@ def test_spark_has_the_folds_of_this_process(spark, tmp_path: Path) -> None:
     (halves_here,) = pipeline.rank(rows, [request])
     with pack(frame, row_id="id", groups="group") as packed:
         (by_jobs,) = pipeline.rank(packed, [request], small_bytes=0)
+        assert count_groups(packed) == count_groups(rows) == 40
+        assert collect_groups(packed, 39) is None and collect_groups(rows, 39) is None
+        for there, here in zip(collect_groups(packed, 40), collect_groups(rows, 40), strict=True):
+            assert (there != here).sum() == 0
     assert by_jobs.distributed
     frequency = halves_here.ranking["frequency"].tolist()
     assert by_jobs.ranking["frequency"].tolist() == frequency
