@@ -101,6 +101,8 @@ class Result:
         """One line for a selection that keeps nothing; None where it keeps some."""
         if self.evidence is not None:
             return None if self.evidence.kept else self.evidence.why_none()
+        if self.scores.worth is not None and not self.scores.worth.any():
+            return None if len(self.kept) else self._why_none_is_worth()
         if not self.request.auto or len(self.kept):
             return None
         gain = self.ranking["cumulative_gain"]
@@ -112,6 +114,13 @@ class Result:
             f"no feature explains the labels of rows held out (together at most {largest} of "
             "their variance): there are too few rows, or nothing to find; give more rows, or a "
             "number of features"
+        )
+
+    def _why_none_is_worth(self) -> str:
+        """Return the line for scores of which none is worth keeping."""
+        return (
+            f"{self.request.method} gives no feature a score above 0: alone, none says anything of "
+            f"a label; give more rows, or leave {setting('per_label')} out"
         )
 
     @cached_property
@@ -481,12 +490,12 @@ def rank(  # noqa: PLR0913
             grades,
             counted=counted,
         )
-    if packed.categories is not None and packed.categories.groups:
-        requests = [request.with_groups(packed.categories.groups) for request in requests]
     prepare_seconds = time.perf_counter() - started
-    if progress:
-        progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
     try:
+        if packed.categories is not None and packed.categories.groups:
+            requests = [request.with_groups(packed.categories.groups) for request in requests]
+        if progress:
+            progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
         results = _rank_by_constraints(
             packed, requests, progress, Budgets(small_bytes, driver_bytes, worker_bytes)
         )
@@ -696,6 +705,8 @@ def _in_order(names: Sequence[str], order: ndarray) -> ndarray | list[str]:
 
 def _why_nothing(result: Result) -> str:
     """Return the line that says why constraints leave nothing to keep."""
+    if result.why_none is not None:
+        return result.why_none
     request = result.request
     resolved = request.resolved
     assert resolved is not None

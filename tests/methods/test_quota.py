@@ -20,7 +20,7 @@ from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.engine.base import Engine
 from spark_mlfs.engine.local import LocalEngine, SizingEngine
 from spark_mlfs.engine.spark import SparkEngine
-from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.errors import DataNotice, SparkMlfsError
 from spark_mlfs.kernels.label_places import leading, ranks_of
 from spark_mlfs.methods import METHODS, label_entries
 from spark_mlfs.sklearn import QuotaSelector
@@ -201,6 +201,21 @@ def test_groups_costs_and_rules_see_all_places():
 
 
 # ---- facts of the columns ----
+
+
+def test_features_that_say_nothing_of_a_label_leave_none_and_say_so():
+    """Each column is independent of the label in this very sample: every place is missing."""
+    X = np.array([[0, 1], [1, 0], [0, 1], [1, 0]] * 5)
+    Y = np.array([[0], [0], [1], [1]] * 5)
+    reason = "quota gives no feature a score above 0: .*leave per_label out"
+    with pytest.warns(DataNotice, match=reason):
+        assert not len(rank(X, Y, "quota", per_label=1))
+    constraints = ({"exclude": ["x0"]}, {"groups": {"a": ["x0", "x1"]}}, {"costs": {"*": 2.0}})
+    for constraint in constraints:
+        with pytest.raises(ParameterError, match=reason):
+            rank(X, Y, "quota", 2, per_label=1, **constraint)
+    included = rank(X, Y, "quota", 2, per_label=1, include=["x1"])
+    assert included["name"].tolist() == ["x1"]
 
 
 def test_rules_of_columns_follow_their_values_alone():
