@@ -18,6 +18,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from errno import ENOMEM
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -108,6 +109,14 @@ def shown(value: Any) -> str:
     return text[: LONGEST_VALUE - 1] + "…"
 
 
+def quantity(count: int, noun: str) -> str:
+    """Return a number of things, whose plural ends in s.
+
+    >>> quantity(1, "row"), quantity(1200, "row")
+    ('1 row', '1200 rows')"""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def camel(name: str) -> str:
     """Return a name as pyspark.ml writes it."""
     first, *others = name.split("_")
@@ -134,6 +143,31 @@ def in_pyspark(kind: str, name: str, value: str | None) -> str:
 def spelled(text: str, spelling: Spelling = in_pyspark) -> str:
     """Return a message in the words of a face."""
     return _MARK.sub(lambda mark: spelling(_KINDS[mark[1]], mark[2], mark[3]), text)
+
+
+# of the face that is at work
+_FACE: ContextVar[Spelling] = ContextVar("face", default=in_pyspark)
+
+
+@contextmanager
+def face(spelling: Spelling) -> Iterator[None]:
+    """Let `spelled_here` name settings in that way within this block."""
+    token = _FACE.set(spelling)
+    try:
+        yield
+    finally:
+        _FACE.reset(token)
+
+
+def spelled_here(value: Any) -> Any:
+    """Return a message, or what holds some, in the words of the face that is at work."""
+    if isinstance(value, str):
+        return spelled(value, _FACE.get())
+    if isinstance(value, list):
+        return [*map(spelled_here, value)]
+    if isinstance(value, dict):
+        return {name: spelled_here(part) for name, part in value.items()}
+    return value
 
 
 def task_context() -> Any:
@@ -198,7 +232,7 @@ def spelled_by(spelling: Spelling) -> Iterator[None]:
 
     A lack of memory is one of them."""
     try:
-        with memory_errors():
+        with face(spelling), memory_errors():
             yield
     except SparkMlfsError as error:
         if not error._is_spelled:
@@ -460,10 +494,10 @@ _OF_PATHS = {
     "add it with --packages",
     r"URISyntaxException(?:(?s:.*)absolute URI: ([^\n]*))?": "{}: " + _COLON,
 }
-_NO_PARQUET = "no Parquet file, or a damaged one; give the format it has, or fetch it again"
+NO_PARQUET = "no Parquet file, or a damaged one; give the format it has, or fetch it again"
 # of a file while it is read
 _OF_FILES = {
-    r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|Could not read footer": _NO_PARQUET,
+    r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|Could not read footer": NO_PARQUET,
     r"FILE_NOT_EXIST|FileNotFoundException": "the file went away while it was read; keep the data "
     "still, and start again",
     r"AccessControlException|Permission denied": "permission denied; make it readable for the user "
@@ -555,7 +589,7 @@ def _unreadable(path: str, text: str) -> DataError:
     name = posixpath.basename(path)
     matches = (message for sign, message in _OF_FILES.items() if re.search(sign, text))
     reason = next(matches, None)
-    if ":" in name and reason != _NO_PARQUET:
+    if ":" in name and reason != NO_PARQUET:
         reason = _COLON
     if reason is None and name.endswith(PACKED):
         reason = (

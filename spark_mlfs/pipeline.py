@@ -47,7 +47,9 @@ from .errors import (
     WorkerBudgetError,
     memory_errors,
     must_fit,
+    quantity,
     setting,
+    spelled_here,
     worker_errors,
 )
 from .frames.memory import FEATURE_BYTES
@@ -542,8 +544,8 @@ def _without_excluded(resolved: Resolved, requests: list[Request], packed: Datas
     for request in requests:
         if request.count is not None and not request.rules and num_included > request.count:
             raise ParameterError(
-                f"include lists {num_included} features, more than the {request.count} that are "
-                f"kept: raise {setting('num_top_features')}, or include fewer"
+                f"include lists {quantity(num_included, 'feature')}, more than the {request.count} "
+                f"that are kept: raise {setting('num_top_features')}, or include fewer"
             )
     return packed.with_profile(packed.profile.only(resolved.allowed(packed.profile.varying)))
 
@@ -634,6 +636,7 @@ def _rank(
         requests, known, solved, strict=True
     ):
         outcomes = outcomes or own_outcomes
+        scores.details = spelled_here(scores.details)
         result = Result(
             request,
             _ranking_table(

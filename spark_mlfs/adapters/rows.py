@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..blocks.block import WrongRow
 from ..blocks.labels import read_features
-from ..errors import DataError, SparkMlfsError, for_driver, task_context
+from ..errors import DataError, SparkMlfsError, for_driver, quantity, task_context
 from ..formats import counts_words, tabular
 from ..frames.schema import CATEGORIES, attribute_names, categories_of
 from ..kernels.matrix import Matrix
@@ -37,7 +37,7 @@ def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> s
     trained = set(names)
     unknown = [name for name in slots if name not in trained]
     if unknown:
-        count = "1 feature" if len(unknown) == 1 else f"{len(unknown)} features"
+        count = quantity(len(unknown), "feature")
         return f"has {count} it was not fitted on, {unknown[0]!r} first; leave them out"
     return None
 
@@ -102,7 +102,8 @@ class Fitted:
         if not self._extra.get("named"):
             if len(slots) != len(names):
                 raise DataError(
-                    f"{title} has {len(slots)} features, {self.noun} was fitted on {len(names)}"
+                    f"{title} has {quantity(len(slots), 'feature')}, {self.noun} was fitted on "
+                    f"{len(names)}"
                 )
             return indices
         if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 import zlib
 from collections.abc import Iterator, Mapping
@@ -112,6 +113,34 @@ def absent(path: str, kind: str = "was") -> AbsentError:
     )
 
 
+def unreadable(path: str) -> ParameterError:
+    """Return the error for what was learned, of a stage saved at `path`, that cannot be read."""
+    return ParameterError(f"{path}/data is not there, or holds no Parquet: {AGAIN}")
+
+
+@contextmanager
+def stage_of(pipeline: str, stage: str) -> Iterator[None]:
+    """Surround the reading of a stage at a place of a pipeline, which is to be there."""
+    try:
+        yield
+    except AbsentError as error:
+        raise damaged(pipeline, error, f"its {stage} is not there") from None
+
+
+def stage_uids(metadata: Mapping[str, Any], path: str) -> list[str] | None:
+    """Return the uids of the stages of the pipeline at `path`; None where they are the JVM's.
+
+    Raises `ParameterError` where the metadata have none."""
+    with whole(path):
+        params = metadata["paramMap"]
+        if params.get("language") != "Python":
+            return None
+        uids = params["stageUids"]
+        if not isinstance(uids, list) or not all(isinstance(uid, str) for uid in uids):
+            raise ValueError("its stageUids are no list of names")
+        return uids
+
+
 def digest(frame: pd.DataFrame) -> int:
     """Return a checksum of a saved table's rows; of a state that of its pieces' own."""
     crc = 0
@@ -187,6 +216,9 @@ def whole_ranking(
 def whole_state(pieces: list[dict[str, Any]], path: str, expected: int | None = None) -> State:
     """Return the state saved in `pieces` at `path`, of the digest `expected`. `DataError` where one
     is absent or damaged."""
+    if pieces and not {"piece", "state"} <= pieces[0].keys():
+        columns = ", ".join(pieces[0])
+        raise DataError(f"{path} holds no saved state (its columns are {columns}): {AGAIN}")
     rows = sorted(pieces, key=lambda row: (row["piece"] is None, row["piece"]))
     for row in rows:
         check_stamp(row, path)
@@ -321,10 +353,11 @@ def metadata_here(path: str, kind: str) -> dict[str, Any]:
     """Return the metadata of the stage saved in a folder of this machine.
 
     Raises `ParameterError`, which names the `kind`, where there are none."""
+    folder = Path(path, "metadata")
     try:
-        first = next(iter(sorted(Path(path, "metadata").glob("part-*"))))
-        text = first.read_text(encoding="utf-8")
-    except (OSError, StopIteration, UnicodeDecodeError):
+        parts = sorted(part for part in os.listdir(folder) if part.startswith("part-"))
+        text = (folder / parts[0]).read_text(encoding="utf-8", errors="replace") if parts else ""
+    except OSError:
         raise absent(path, kind) from None
     return metadata_of(text, path)
 
@@ -336,8 +369,5 @@ def rows_here(path: str) -> pd.DataFrame:
             [pd.read_parquet(part) for part in sorted(Path(path, "data").glob("*.parquet"))],
             ignore_index=True,
         )
-    except (ValueError, OSError) as error:
-        reason = " ".join(str(error).split())[:160]
-        raise ParameterError(
-            f"{path}/data is not there, or holds no Parquet ({reason}): {AGAIN}"
-        ) from None
+    except (ValueError, OSError):
+        raise unreadable(path) from None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..errors import DataError, ParameterError, option
+from ..errors import DataError, ParameterError, option, quantity
 from ..frames.names import NumberedNames, first_repeated
 from ..frames.scratch import Scratch
 from ..kernels.categories import Categories
@@ -151,7 +151,7 @@ def check_and_name(
     if rows.label_names and p.q > len(rows.label_names):
         raise DataError(
             f"label number {p.q - 1} occurs but the metadata of {labels!r} names "
-            f"{len(rows.label_names)} labels"
+            f"{quantity(len(rows.label_names), 'label')}"
         )
     p.with_labels(max(p.q, len(rows.label_names)))
     if p.graded and p.total >= MOST_GRADED:
@@ -165,8 +165,8 @@ def check_and_name(
     rows.feature_names = rows.feature_names or NumberedNames(f"{features}_", 0, p.d)
     if len(rows.feature_names) != p.d:
         raise DataError(
-            f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors "
-            f"have {p.d}"
+            f"the metadata of {features!r} names {quantity(len(rows.feature_names), 'feature')}, "
+            f"its vectors have {p.d}"
         )
     rows.label_names = rows.label_names or [f"{labels}_{index}" for index in range(p.q)]
     if not p.terms:  # of a vocabulary none stands twice

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
-from ..errors import DataError, DataNotice, ParameterError
+from ..errors import DataError, DataNotice, ParameterError, quantity
 from ..kernels.hashing import GROUPS, group_of, mix, uniform
 from ..lazy import cached_property
 from .block import Block
@@ -239,8 +239,8 @@ def stratify_groups(
     folds are uneven; raises `DataError` where there are fewer groups than folds."""
     if len(groups) < len(shares):
         raise DataError(
-            f"{len(groups)} groups of rows make no {len(shares)} parts that keep them whole: give "
-            "fewer folds, or smaller groups"
+            f"{quantity(len(groups), 'group')} of rows make no {len(shares)} parts that keep them "
+            "whole: give fewer folds, or smaller groups"
         )
     hashes = mix(groups, seed)
     largest_first = np.lexsort((hashes, -np.floor(np.log2(weight))))
@@ -298,7 +298,8 @@ def _notice_uneven(
     groups_of_labels = np.bincount(sp.csr_matrix(counts).indices, minlength=counts.shape[1])
     rare = int(((groups_of_labels > 0) & (groups_of_labels < len(shares))).sum())
     if rare:
-        reasons.append(f"{rare} labels stand in fewer groups than there are folds, which some lack")
+        labels = quantity(rare, "label")
+        reasons.append(f"fewer groups than folds have {labels}, which some folds therefore lack")
     if reasons:
         message = f"folds that keep groups of rows whole are uneven: {'; '.join(reasons)}"
         warnings.warn(DataNotice(message), stacklevel=4)

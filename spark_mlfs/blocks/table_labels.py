@@ -21,6 +21,7 @@ from .label_cells import absent, are_tags, cells_of, tag_labels, tags_of_texts
 from .labels import tags_of_column
 from .tables import (
     SPARK_FIRST,
+    NotNumbers,
     array_of,
     check_indices,
     check_real,
@@ -198,7 +199,10 @@ def _indicators(Y: Any) -> Matrix:
         check_indices(Y, "Y")
         return without_zeros(Y)
     kind = kind_of(Y)
-    y = numbers_of_frame(Y, kind, "Y") if kind and len(Y.columns) > 1 else array_of(Y, "Y")
+    if kind and len(Y.columns) > 1:
+        y = numbers_of_frame(Y, kind, "Y", read=_numbers_of_labels)
+    else:
+        y = array_of(Y, "Y")
     check_real(y.dtype, "Y")
     if y.ndim not in (1, 2):
         raise DataError(
@@ -206,8 +210,34 @@ def _indicators(Y: Any) -> Matrix:
             "tags"
         )
     if y.ndim == 2 and y.shape[1] != 1:
-        return numbers(y, "Y")
+        return _numbers_of_labels(y, "Y")
     return y.astype(np.float64) if y.ndim == 2 and y.dtype.kind == "b" else y
+
+
+def _numbers_of_labels(values: ndarray, name: str) -> ndarray:
+    """Return labels as numbers: those of texts that stand for 0 and 1, as in files, too."""
+    try:
+        return numbers(values, name)
+    except NotNumbers:
+        if values.ndim > 1:
+            columns = [_numbers_of_labels(column, name) for column in values.T]
+            return np.stack(columns, axis=-1)
+        return _truth(values, name)
+
+
+def _truth(column: ndarray, name: str) -> ndarray:
+    """Return what the texts of a column of labels stand for; raise where one stands for nothing."""
+    from ..read.label_cells import WORDS, truth_of
+
+    cells = [None if absent(cell) else cell for cell in column.tolist()]
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    others = [cell for cell in cells if cell is not None and not isinstance(cell, str)]
+    truth = None if others else truth_of({*texts}, None, None)
+    if truth is None:
+        words = {word for pair in WORDS for word in pair}
+        unknown = [text for text in texts if text.strip() and text.strip().lower() not in words]
+        raise NotNumbers(name, [*unknown, *texts, *others][0])
+    return np.array([truth.get(cell, np.nan) for cell in cells])
 
 
 def _matrix_of_grades(Y: Any) -> ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,10 @@ SPARK_FIRST = (
     "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or "
     "collect it: .toPandas()"
 )
+
+
+# for texts that are no numbers
+REMEDIES = {"Y": "give 0 and 1, True and False (Y == 'x' where 'x' counts as 1), or yes and no"}
 
 
 def narrowest(x: Matrix) -> Matrix:
@@ -288,14 +292,14 @@ def numbers(values: Any, name: str) -> ndarray:
     if x.dtype == object:  # arrays of one number were numbers to NumPy before 2.4
         array = next((v for v in x.flat if isinstance(v, ndarray) and v.ndim), None)
         if array is not None:
-            raise _NotNumbers(name, array)
+            raise NotNumbers(name, array)
     try:
         as_float = x.astype(np.float64, copy=False)
     except OverflowError:
         raise DataError(f"{name} holds whole numbers beyond those of float64; scale them") from None
     except (TypeError, ValueError):
         wrong = next((value for value in x.reshape(-1) if not _is_number(value)), None)
-        raise _NotNumbers(name, wrong) from None
+        raise NotNumbers(name, wrong) from None
     if x.dtype.kind in "iuO" and x.dtype.itemsize == 8:
         _check_exact(x, as_float, name)
     return as_float
@@ -321,7 +325,7 @@ def unmasked(values: Any) -> Any:
     return np.ma.filled(values.astype(object), None)
 
 
-class _NotNumbers(DataError, TypeError):
+class NotNumbers(DataError, TypeError):
     """A value is no number; scikit-learn has such an error be a TypeError."""
 
     def __init__(self, name: str, value: Any) -> None:
@@ -345,8 +349,9 @@ def numbers_of_frame(
     kind: str,
     name: str = "X",
     categories: Categories | None = None,
+    read: Callable[[Any, str], ndarray] = numbers,
 ) -> ndarray:
-    """Return the columns of a pandas or Polars frame as float64.
+    """Return the columns of a pandas or Polars frame as float64, each as `read` gives its numbers.
 
     `DataError` names those that hold something else. `categories` codes those that are categories
     or dates."""
@@ -373,8 +378,8 @@ def numbers_of_frame(
         title = f"column {column_name!r} of {name}"
         column = _with_nan(cells, column, title)
         try:
-            columns.append(numbers(column, title))
-        except _NotNumbers as error:
+            columns.append(read(column, title))
+        except NotNumbers as error:
             wrong[column_name] = repr(error.value)
         except DataError:
             if column.dtype.kind not in "mM":
@@ -384,8 +389,8 @@ def numbers_of_frame(
         examples = [f"{column_name!r} ({value})" for column_name, value in wrong.items()]
         others = "" if categories is None else ", or texts, booleans or dates alone"
         raise DataError(
-            f"columns of {name} that hold no numbers{others}: {_first_ten(examples)}; encode them, "
-            "or drop them"
+            f"columns of {name} that hold no numbers{others}: {_first_ten(examples)}; "
+            f"{REMEDIES.get(name, 'encode them, or drop them')}"
         )
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 

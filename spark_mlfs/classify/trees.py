@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from ..blocks.codec import State
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.matrix import Matrix
+from ..kernels.scaling import unit_rows
 from ..lazy import cached_property
 from ..media.base import require
 from ..params import Integer, Number, Parameter, Values
@@ -29,6 +31,7 @@ COPIES = 4  # of rows and labels while a process of their own learns from them
 LOADED_COPIES = 4  # of the model's files, where they are loaded
 HALF = 0.5
 _loaded: dict[str, Any] = {}  # the model that this process has, by what its files hold
+_loading = threading.Lock()
 
 
 def _library() -> Any:
@@ -80,8 +83,7 @@ class PLT(Classifier):
         labels = 16 * int(profile.positive.sum())
         beside = COPIES * (feature_bytes(profile) + labels)
         rows = known_rows(engine.gathered(beside), profile)
-        x = sp.csr_matrix(rows.x, dtype=np.float64)[:, profile.varying]
-        x.eliminate_zeros()
+        x = _unit_rows(rows.x, profile.varying)
         y = rows.labels(profile.q)
         usable = np.flatnonzero((np.diff(x.indptr) > 0) & (np.diff(y.indptr) > 0))
         if not len(usable):
@@ -99,6 +101,13 @@ class PLT(Classifier):
 
     def predictor(self, state: State) -> Predictor:
         return TreePredictor(state)
+
+
+def _unit_rows(x: Matrix, columns: ndarray) -> sp.csr_matrix:
+    """Return some columns as rows of length 1: the library's numbers are of 32 bits."""
+    rows = sp.csr_matrix(x, dtype=np.float64)[:, columns]
+    rows.eliminate_zeros()
+    return unit_rows(rows)
 
 
 def _trained(x: sp.csr_matrix, y: sp.csr_matrix, p: Values) -> dict[str, bytes]:
@@ -170,10 +179,11 @@ class TreePredictor(Predictor):
         return digest.hexdigest()
 
     def _model(self) -> Any:
-        if self._key not in _loaded:
-            _loaded.clear()
-            _loaded[self._key] = self._load()
-        return _loaded[self._key]
+        with _loading:
+            if self._key not in _loaded:
+                _loaded.clear()
+                _loaded[self._key] = self._load()
+            return _loaded[self._key]
 
     def _load(self) -> Any:
         with tempfile.TemporaryDirectory(prefix="spark-mlfs-") as scratch:
@@ -185,8 +195,7 @@ class TreePredictor(Predictor):
 
     def predict(self, x: Matrix) -> tuple[ndarray, ndarray]:
         s = self.state
-        rows = sp.csr_matrix(x, dtype=np.float64)[:, s["columns"]]
-        rows.eliminate_zeros()
+        rows = _unit_rows(x, s["columns"])
         scores = np.zeros((rows.shape[0], s["q"]))
         usable = np.flatnonzero(np.diff(rows.indptr))
         if len(usable):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import read
-from ..errors import ParameterError
+from ..errors import ParameterError, quantity
 from ..formats import counts_words
 from ..frames.memory import check_memory
 from ..frames.schema import WEIGHT
@@ -172,7 +172,8 @@ def lines_on(states: States) -> list[str]:
     """Return what is in states, as lines of text."""
     features = states.features
     labels = states.labels
-    sizes = f"{states.rows} rows of {len(features)} features and {len(labels)} labels"
+    table = f"{quantity(len(features), 'feature')} and {quantity(len(labels), 'label')}"
+    sizes = f"{quantity(states.rows, 'row')} of {table}"
     lines = [f"{sizes}: {describe_kinds(states.sums)}"]
     new_features = features[len(states.basis.features) :]
     if new_features:

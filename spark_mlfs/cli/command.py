@@ -38,6 +38,7 @@ from ..errors import (
     ParameterError,
     SparkMlfsError,
     Spelling,
+    face,
     from_worker,
     in_python,
     marked_text,
@@ -239,7 +240,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if "format" in args and args.format is None and not getattr(args, "config", None):
                 paths = args.before if "before" in args else args.data
                 args.format = format_of(paths)
-            code: int = args.run(args)
+            with face(args.spelling):
+                code: int = args.run(args)
             return code
     except SystemExit as ended:  # --help, --version
         return int(ended.code or 0)

@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from ..adapters.selection import Selected
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, quantity
 from ..evaluate import compare as trials
 from ..evaluate.data import open_data
 from ..evaluate.outcome import Outcome, leakage_line
@@ -293,7 +293,7 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
         lines += [f"not run: {line.method} on {line.data}: {line.error}" for line in failed]
     earlier = f", {before} of them in an earlier run" if before else ""
     written = f"written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"
-    lines.append(f"{len(outcome.trials)} trials{earlier}; {written}")
+    lines.append(f"{quantity(len(outcome.trials), 'trial')}{earlier}; {written}")
     table = {
         str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()
     }

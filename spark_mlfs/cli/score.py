@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..adapters.tags import overtagged
-from ..errors import ParameterError, worker_errors
+from ..errors import ParameterError, quantity, worker_errors
 from ..formats import READERS
 from ..output.folder import MANIFEST, OutputTarget, csv_text
 from ..read.content import gallery_of
@@ -225,14 +225,15 @@ def _summary(scored: Mapping[str, Any], output: str) -> str:
     most_frequent = list(scored["tags"].items())[:10]
     lines += [f"{count:10d}  {tag}" for tag, count in most_frequent]
     if len(scored["tags"]) > 10:
-        lines.append(f"            and {len(scored['tags']) - 10} more labels")
+        further = quantity(len(scored["tags"]) - 10, "further label")
+        lines.append(f"            and {further}")
     rejected = scored.get("rejected")
     if rejected:
         lines.append(
             f"{sum(rejected.values())} files cannot be used (_rejected.csv), most of them: "
             f"{next(iter(rejected))}"
         )
-    parts = f"{scored['parts']} parts" if scored["parts"] > 1 else f"{scored['parts']} part"
+    parts = quantity(scored["parts"], "part")
     lines.append(
         f"{scored['rows']} rows in {parts} at {output}: data/ (Parquet), _manifest.json, "
         "_report.html"

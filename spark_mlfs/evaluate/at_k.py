@@ -82,7 +82,7 @@ def propensities(
     if rows < LEAST_ROWS or not ((positive >= 0) & (positive <= rows)).all():
         raise DataError(
             "propensities take three training rows or more, and of each label 0 to all of them; "
-            f"there are {rows} rows"
+            f"the number of rows is {rows}"
         )
     C = (np.log(rows) - 1) * (b + 1) ** a
     values = np.asarray(1 / (1 + C * (positive + b) ** -a))

@@ -17,7 +17,7 @@ from ..blocks.folds import ByLabelset, Hashed, Listed, Split, positives
 from ..blocks.labels import LabelSource, label_source, read_labels
 from ..blocks.pack import check_column
 from ..blocks.tables import aligned_rows, kind_of
-from ..errors import DataError, worker_errors
+from ..errors import DataError, quantity, worker_errors
 from ..frames.frame import Batches, kinds_of
 from ..frames.names import column_named, set_apart
 from ..frames.sessions import small_batches
@@ -102,8 +102,8 @@ def _split_labels(
         pairs.append((np.flatnonzero(~tested), np.flatnonzero(tested)))
     if any(not len(side) for pair in pairs for side in pair):
         raise DataError(
-            f"{text!r} of {len(positions)} rows leaves a side without rows; give fewer folds, "
-            "or more rows"
+            f"{text!r} of {quantity(len(positions), 'row')} leaves a side without rows; give fewer "
+            "folds, or more rows"
         )
     return pairs
 

@@ -132,7 +132,8 @@ def _all_failed(failed: Sequence[Entry]) -> DataError:
     text = "; ".join(reasons[:MOST_REASONS])
     if len(reasons) > MOST_REASONS:
         text += f"; and {len(reasons) - MOST_REASONS} more"
-    return DataError(f"all {len(failed)} trials failed: {text}")
+    subject = "the only trial" if len(failed) == 1 else f"all {len(failed)} trials"
+    return DataError(f"{subject} failed: {text}")
 
 
 # ---- lines of the tables ----

@@ -23,7 +23,6 @@ WIDE = 1 << 16  # names, from which on those of numbers are no longer written ou
 MOST_COMPARED = 20_000  # names, with one that is not among them
 # columns that pandas writes its index to
 PANDAS_INDEX = r"__index_level_\d+__|Unnamed: 0(\.\d+)*"
-ONE_OBJECT = "one object holds all rows: give pandas' to_json with orient='records'"
 OBJECTS = "_spark_mlfs_objects"  # the attribute of local frames: types of columns of objects
 INDEX = "_spark_mlfs_index"  # the attribute of frames that names columns which only count rows
 STAGED = "_spark_mlfs_staged"  # the attribute of frames whose rows `frames.stages` made
@@ -221,8 +220,6 @@ def _inside(frame: Any, name: str) -> str | None:
     """Return what to do where a column is a field of objects that hold all rows, or rows lack."""
     if not frame.columns:
         return "there is none: the table holds no record"
-    if {"columns", "data"} <= {*frame.columns}:
-        return ONE_OBJECT
     for column, kind in kinds_of(frame).items():
         if re.search(rf"[<,]{re.escape(name)}:", kind.name):
             return (

@@ -68,15 +68,12 @@ class Scaling:
         if scaling == "minmax":
             by_range = Scaling.of_range(low, high)
             return Scaling(no_offset, by_range.scale) if sp.issparse(x) else by_range
-        x = x.astype(np.float64)
-        if not sp.issparse(x):
-            return Scaling(x.mean(axis=0), _divisor(x.std(axis=0), high > low))
-        mean = np.asarray(x.mean(axis=0)).ravel()
-        # of differences, as the mean's square may drown the variance
-        unstored = x.shape[0] - np.bincount(x.indices, minlength=x.shape[1])
-        square = np.bincount(x.indices, (x.data - mean[x.indices]) ** 2, x.shape[1])
-        deviation = np.sqrt((square + unstored * mean**2) / x.shape[0])
-        return Scaling(no_offset, _divisor(deviation, high > low))
+        size = np.maximum(np.abs(low), np.abs(high))
+        is_moderate = (size == 0) | ((size > MODERATE[0]) & (size < MODERATE[1]))
+        exponent = np.where(is_moderate, 0, np.frexp(size)[1])
+        mean, deviation = _moments(_shifted(x.astype(np.float64), -exponent))
+        scale = _divisor(np.ldexp(deviation, exponent), high > low)
+        return Scaling(no_offset if sp.issparse(x) else np.ldexp(mean, exponent), scale)
 
     def apply(self, x: Matrix, columns: ndarray | None = None) -> Matrix:
         """Return (x − offset)/scale of the rows x, or of their `columns` (ascending).
@@ -92,6 +89,27 @@ class Scaling:
         x -= self.offset
         x /= self.scale
         return x
+
+
+def _shifted(x: Matrix, exponent: ndarray) -> Matrix:
+    """Return float64 columns times powers of two, which is exact."""
+    if not exponent.any():
+        return x
+    if not sp.issparse(x):
+        return np.ldexp(x, exponent)
+    x.data = np.ldexp(x.data, exponent[x.indices])
+    return x
+
+
+def _moments(x: Matrix) -> tuple[ndarray, ndarray]:
+    """Return the mean and the deviation (v,) of float64 columns."""
+    if not sp.issparse(x):
+        return x.mean(axis=0), x.std(axis=0)
+    mean = np.asarray(x.mean(axis=0)).ravel()
+    # of differences, as the mean's square may drown the variance
+    unstored = x.shape[0] - np.bincount(x.indices, minlength=x.shape[1])
+    square = np.bincount(x.indices, (x.data - mean[x.indices]) ** 2, x.shape[1])
+    return mean, np.sqrt((square + unstored * mean**2) / x.shape[0])
 
 
 def _divisor(spread: ndarray, varies: ndarray | bool = True) -> ndarray:

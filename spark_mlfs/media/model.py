@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, quantity
 from .base import require
 
 LARGE = 1 << 20  # bytes of a model that are not sent with every plan
@@ -239,7 +239,7 @@ def numbers_kept(
     if not isinstance(kept, dict) or not all(map(_is_numbers, kept.values())):
         fault = fault or "is no object of lists of different whole numbers"
     elif len(kept.get(output, range(width))) != width:
-        fault = f"has {len(kept[output])} numbers for the {width} entries of {output!r}"
+        fault = f"has {quantity(len(kept[output]), 'number')} for the {width} entries of {output!r}"
     if fault is not None:
         raise ParameterError(
             f"{source}: its metadata {KEPT!r} {fault}: export the model again, or take it out"

@@ -46,7 +46,7 @@ from ..blocks.groups import folds_of_groups
 from ..blocks.profile import profile_block
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
-from ..errors import DataError, ParameterError, SparkMlfsError, marked_text, spelled
+from ..errors import DataError, ParameterError, SparkMlfsError, marked_text, quantity
 from ..kernels.hashing import mix
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import dense, distinct_rows
@@ -124,8 +124,8 @@ class Auto(Method):
         names = p["methods"].split(",")
         if rows.n < FEWEST:
             verdict = (
-                f"{rows.n} rows with all labels known are too few to try methods on (at least "
-                f"{FEWEST}): {names[0]} is taken"
+                f"{quantity(rows.n, 'row')} with all labels known: too few to try methods on (at "
+                f"least {FEWEST}); {names[0]} is taken"
             )
             details = {"chosen_method": names[0], "verdict": verdict}
         else:
@@ -345,7 +345,7 @@ def choose(trials: Sequence[Trial], inner: InnerFolds, seed: int) -> dict[str, A
     for trial in trials:
         line: dict[str, Any] = {"method": trial.name}
         if trial.refused:
-            line["refused"] = spelled(trial.refused)
+            line["refused"] = trial.refused
         else:
             line |= {"average_precision": trial.mean, **trial.by_judge}
             line |= {"best_in": best_in[trial.name], "stability": trial.stability}

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine
-from ..errors import ParameterError, setting
+from ..errors import ParameterError, quantity, setting
 from ..params import Number, NumberList, Optional, Parameter, Values
 from ..statistics.targets import Labels
 
@@ -84,8 +84,8 @@ def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
     num_labels = q + len(profile.left_out)
     if len(weights) != num_labels:
         raise ParameterError(
-            f"{setting(LABEL_WEIGHTS.name)} has {len(weights)} numbers, the data have {num_labels} "
-            "labels; give every label one"
+            f"{setting(LABEL_WEIGHTS.name)} has {quantity(len(weights), 'number')}, the data have "
+            f"{num_labels} labels; give every label one"
         )
     weights = np.delete(np.array(weights, np.float64), profile.left_out)
     if not weights.any():

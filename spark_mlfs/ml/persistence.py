@@ -31,7 +31,7 @@ from ..adapters import saved
 from ..adapters.saved import AGAIN, PACKAGE, SavedData, stamp
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
-from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
+from ..errors import NO_PARQUET, ParameterError, SparkMlfsError, from_worker, worker_errors
 from ..extract import EXTRACTORS
 from ..frames.sessions import OF_THE_JVM, jvm_within_reach
 from ..methods import METHODS
@@ -112,13 +112,12 @@ class StageReader(MLReader[Any]):
                 instance._resetUid(metadata["uid"])
                 DefaultParamsReader.getAndSetParams(instance, metadata)
                 if hasattr(instance, "_saved_data"):
-                    instance._load_data(spark, f"{path}/data", metadata)
+                    with _data_at(path):
+                        instance._load_data(spark, f"{path}/data", metadata)
             except SparkMlfsError:
                 raise
             except AnalysisException as error:
-                raise from_worker(error) or ParameterError(
-                    f"{path}/data is not there, or holds no Parquet: {AGAIN}"
-                ) from None
+                raise from_worker(error) or saved.unreadable(path) from None
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise saved.damaged(f"{path}/metadata", error) from None
             except PySparkException as error:
@@ -140,6 +139,17 @@ class StageReader(MLReader[Any]):
             f"{path!r} holds a {kind}, not a {self.cls.__name__}: call "
             f"{package}.{kind}.load({path!r})"
         )
+
+
+@contextmanager
+def _data_at(path: str) -> Iterator[None]:
+    """Surround the reading of what was learned; of a damaged file the message says what to copy."""
+    try:
+        yield
+    except Exception as error:
+        if NO_PARQUET in str(from_worker(error)):
+            raise saved.unreadable(path) from None
+        raise
 
 
 class Storable(MLReadable[Any], MLWritable):
@@ -180,12 +190,8 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
     """Load a state, the inverse of `state_rows`, of the digest `expected`.
 
     Raises `DataError` for absent or damaged pieces."""
-    frame = spark.read.parquet(path)
-    if not {"piece", "state"} <= set(frame.columns):
-        raise DataError(
-            f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}"
-        )
-    return saved.whole_state([row.asDict() for row in frame.toLocalIterator()], path, expected)
+    rows = spark.read.parquet(path).toLocalIterator()
+    return saved.whole_state([row.asDict() for row in rows], path, expected)
 
 
 def save_pipeline(
@@ -220,22 +226,22 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
     reach, or of a class that is not to be imported: pyspark's own reader imports whatever is
     named."""
     metadata = metadata_at(spark, path)
-    param_map = metadata.get("paramMap", {})
     if not str(metadata.get("class")).endswith(".PipelineModel"):
         raise ParameterError(f"{path} holds no pipeline")
-    if param_map.get("language") != "Python" or "stageUids" not in param_map:
-        if jvm_within_reach() and param_map.get("language") != "Python":
+    uids = saved.stage_uids(metadata, path)
+    if uids is None:
+        if jvm_within_reach():
             # all of its stages are the JVM's, which has the classes it was started with
             return PipelineModel.load(path)
         raise ParameterError(
             f"{path} holds no pipeline of Python's own stages: {OF_THE_JVM}; load it with a client "
             "of Spark 4"
         )
-    uids = param_map["stageUids"]
     stages: list[Any] = []
     for number, uid in enumerate(uids):
         place = _place(path, number, uid, len(uids))
-        kind = _stage_class(spark, path, place)
+        with saved.stage_of(path, place.removeprefix(f"{path}/")):
+            kind = _stage_class(spark, path, place)
         if issubclass(kind, PipelineModel):
             stages.append(load_pipeline(spark, place))
         else:

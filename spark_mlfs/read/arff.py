@@ -51,7 +51,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy import ndarray
 
-from ..errors import DataError, ParameterError, option
+from ..errors import DataError, ParameterError, option, quantity
 from ..formats import Either, Names, Reader
 from ..frames import vectors
 from ..frames.errors import notice
@@ -708,7 +708,8 @@ def _slow_row(  # noqa: C901
         raise DataError(f"{place}: {remaining[:20]!r} after the closing brace; remove it")
     if not is_sparse and len(values) != n:
         raise DataError(
-            f"{place}: {len(values)} values for {n} attributes; complete or remove the line"
+            f"{place}: {quantity(len(values), 'value')} for {quantity(n, 'attribute')}; complete "
+            "or remove the line"
         )
     return values
 

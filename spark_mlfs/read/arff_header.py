@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import DataError, ParameterError, option
+from ..errors import DataError, ParameterError, option, quantity
 from ..frames.errors import notice
 from ..frames.names import near
 from ..lazy import SparkSession
@@ -288,7 +288,8 @@ def chosen_labels(
         raise ParameterError("every label is in ignore; keep one")
     if not set(names) - remaining - set(ignore):
         raise ParameterError(
-            f"{file}: no feature is left beside the {len(remaining)} labels; choose fewer labels"
+            f"{file}: no feature is left beside {quantity(len(remaining), 'label')}; choose fewer "
+            "labels"
         )
     return remaining
 
@@ -367,8 +368,8 @@ def _first_or_last(
 ) -> list[str]:
     if n == 0 or abs(n) >= len(names):
         raise error(
-            f"{subject}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or "
-            "negative for the last"
+            f"{subject}: the file has {quantity(len(names), 'attribute')}; n is from 1 to "
+            f"{len(names) - 1}, or negative for the last"
         )
     return names[:n] if n > 0 else names[n:]
 

@@ -68,7 +68,7 @@ class Survey(NamedTuple):
 
 @dataclass(frozen=True)
 class CsvFiles:
-    """Files of CSV of one header, and how their cells are read.
+    """Files of CSV of one header, that of the file `first`, and how their cells are read.
 
     `raw` columns are texts as they are, in which an empty cell is no missing one. `complete` files
     are each read from their first line to the last."""
@@ -77,6 +77,7 @@ class CsvFiles:
     dialect: Dialect
     names: tuple[str, ...]
     header: tuple[str, ...] | None
+    first: str = ""
     kinds: Kinds = field(default_factory=dict)
     raw: frozenset[str] = frozenset()
     complete: frozenset[str] = frozenset()
@@ -113,7 +114,7 @@ class CsvFiles:
                 error.args,
                 stream.name,
                 self.header or (),
-                plain(self.files[0]),
+                self.first,
                 self.dialect.separator or ",",
             )
         except LineEndsInQuotes as error:
@@ -302,8 +303,8 @@ def _tell_missing(table: CsvFiles, columns: Sequence[str]) -> None:
     of_columns = f"{len(counts)} column{'s' * (len(counts) > 1)}"
     signs = ", ".join(word for word, _ in words.most_common())
     notice(
-        f"{plain(table.files[0])}: {count} of {of_columns} hold a word for a missing value "
-        f"({signs}): {columns_shown}"
+        f"{table.first}: words for a missing value ({signs}) in {count} of {of_columns}: "
+        f"{columns_shown}"
     )
 
 
@@ -358,6 +359,7 @@ def _with_header(engine: _Here | _There, dialect: Dialect) -> CsvFiles:
             dialect,
             tuple(names),
             header,
+            shown,
             complete=frozenset(files if dialect.wide else ()),
         )
     return CsvFiles(tuple(files), dialect, (), None)

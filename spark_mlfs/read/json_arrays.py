@@ -111,7 +111,7 @@ def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
                 break
             if before in ("[", ",") and sign not in ",]":
                 if sign != "{":
-                    shown = text[place : place + 60]
+                    shown = _shown(text, place)
                     raise ValueError(f'{shown} is no object; a row has names: {{"a": 1}}')
                 end = _end_of_value(text, place, final=not block)
                 if end is None:
@@ -140,8 +140,13 @@ def _end_of_value(text: str, start: int, final: bool) -> int | None:
         limit = len(text.rstrip()) if final else len(text) - LONGEST_WORD
         if error.pos >= limit or "Unterminated" in error.msg:
             return None
-        raise ValueError(f"{text[start : start + 60]} is no record") from None
+        raise ValueError(f"{_shown(text, start)} is no record") from None
     return end if final or end + LONGEST_WORD < len(text) else None
+
+
+def _shown(text: str, start: int) -> str:
+    """Return the beginning of an element in one line."""
+    return " ".join(text[start : start + 60].split())
 
 
 def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -23,10 +23,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import DataError, ParameterError, as_text, option
+from ..errors import DataError, ParameterError, as_text, option, quantity
 from ..frames.errors import notice, reading
 from ..frames.frame import UNKNOWN, Batches, Kind, Kinds, LocalFrame, NeedsSpark, kinds_of
-from ..frames.names import ONE_OBJECT, columns_of
+from ..frames.names import columns_of
 from ..frames.schema import attribute_names
 from ..frames.stages import LastStage, mapped
 from ..frames.tag_texts import parse_tag_text
@@ -280,8 +280,6 @@ def _unusable(
     shown = kind.name  # which may have thousands of fields
     if len(shown) > LONGEST_KIND:
         shown = shown[: LONGEST_KIND - 1] + "…"
-    if re.match(r"struct<\d", kind.name):
-        remedy = ONE_OBJECT
     fault = f"column {name!r} is {shown}{not_a_number(source, name, kind)}"
     return DataError(f"{option(role)}: {fault}; {remedy}")
 
@@ -505,7 +503,7 @@ def with_categories(
         result.values[slot] = [*words]
         if lacking and missing in ("mean", "zero"):
             result.values[slot].append(None)
-        notice(f"column {name!r} holds texts: it is a category of {len(words)} values")
+        notice(f"column {name!r} holds texts: it is a category of {quantity(len(words), 'value')}")
     result.dates |= {slot for slot, name in enumerate(x.columns) if kinds[name].date}
     for slot in sorted(result.dates):
         notice(f"column {x.columns[slot]!r} holds dates: its feature is days since 1970-01-01")

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy import ndarray
 
-from ..errors import PACKED, DataError, ParameterError
+from ..errors import PACKED, DataError, ParameterError, quantity
 from ..frames.errors import absent, notice, reading
 from ..frames.frame import Batches, LocalFrame, LocalSession
 from ..frames.names import first_repeated
@@ -349,7 +349,7 @@ def _other_header(
     reference: list[str],
 ) -> DataError:
     """Return the error of a file whose header is not that of the first file."""
-    difference = f"{len(declared)} attributes but {len(reference)}"
+    difference = f"{quantity(len(declared), 'attribute')} but {len(reference)}"
     for k, (text, expected) in enumerate(zip(declared, reference, strict=False), 1):
         if text != expected:
             difference = f"attribute {k} is {text[:60]!r} but {expected[:60]!r}"

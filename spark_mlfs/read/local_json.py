@@ -27,14 +27,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import DataError
 from ..frames.frame import Batches, LocalFrame, NeedsSpark, Part
-from ..frames.names import OBJECTS, ONE_OBJECT
+from ..frames.names import OBJECTS
 from ..frames.parquet import kind_of_arrow, objects_of
 from ..frames.paths import FileSplit, files_of, lines_about, sizes_of, splits_of
 from .json_arrays import ArrayFile, is_array
 from .lines import wide
-from .refusals import refuse_json, refuse_more, refuse_some_arrays, twice
+from .refusals import refuse_json, refuse_more, refuse_one_object, refuse_some_arrays, twice
 
 
 def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
@@ -58,6 +57,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         raise NeedsSpark(f"{source}: fields without a name")
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
+    refuse_one_object(source, {name: kind.name for name, kind in kinds.items()})
     frame = LocalFrame(
         [Part(partial(_json_rows, split, types), file=split.name) for split in splits],
         kinds,
@@ -129,11 +129,12 @@ def _look(source: str, blocks: Iterable[bytes]) -> tuple[list[pa.Schema], str, s
         else:
             for line in lines:
                 text = line.decode(errors="replace")
-                record = _record(source, text)
-                bad = text if record is None and bad is None else bad
-                names |= dict.fromkeys(record or (), pa.null())
-            if {"columns", "data"} <= names.keys():
-                raise DataError(f"{source}: {ONE_OBJECT}")
+                records = _records_of(source, text)
+                bad = text if records is None and bad is None else bad
+                for record in records or ():
+                    names |= dict.fromkeys(record, pa.null())
+                    if len(lines) == 1:
+                        refuse_one_object(source, {n: _kind(v) for n, v in record.items()})
             if bad is None:
                 raise NeedsSpark(f"{source}: {reason}")
         schemas.append(pa.schema([*names.items()]))
@@ -154,8 +155,15 @@ def _records(lines: Sequence[bytes]) -> tuple[pa.Table | None, str]:
     return (table, "") if table.num_rows == len(lines) else (None, "a line is not one record")
 
 
-def _record(source: str, line: str) -> dict[str, Any] | None:
-    """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell."""
+def _kind(value: Any) -> str:
+    """The type of a value of JSON, as far as what is in it begins."""
+    if isinstance(value, dict):
+        return f"struct<{next(iter(value), '')}:"
+    return f"array<{_kind(next(iter(value), None))}" if isinstance(value, list) else ""
+
+
+def _records_of(source: str, line: str) -> list[dict[str, Any]] | None:
+    """The records of a line, as Spark reads it; None where it holds something else."""
 
     def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
@@ -168,10 +176,10 @@ def _record(source: str, line: str) -> dict[str, Any] | None:
         return None
     if isinstance(record, dict) and end < len(line.strip()):
         refuse_more(source, line)
-    of_records = isinstance(record, list) and all(isinstance(item, dict) for item in record)
-    if record is None or of_records:
-        raise NeedsSpark(f"{source}: a line that is not one record is read by Spark")
-    return record if isinstance(record, dict) else None
+    records = record if isinstance(record, list) else [record]
+    if record is None:
+        return []
+    return records if all(isinstance(item, dict) for item in records) else None
 
 
 # ---- types ----

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from ..errors import DataError, option
 from ..frames.errors import notice
+
+# what else than the rows, as data, its to_json writes by orient
+_OF_PANDAS = {"schema", "columns", "index", "data", "index_names", "column_names"}
 
 
 def tell_unnamed(columns: Sequence[str], source: str) -> None:
@@ -68,6 +71,19 @@ def refuse_json(source: str, first: str, bad: str | None) -> NoReturn:
     if record.lstrip().startswith("["):
         remedy = 'a row is an object with the names of its columns, such as {"a": 1}'
     raise DataError(f"{source}: {record!r} is no JSON record; {remedy}")
+
+
+def refuse_one_object(source: str, kinds: Mapping[str, str]) -> None:
+    """Raise `DataError` of JSON whose fields, with their types, are those of all rows together."""
+    several = [name for name, kind in kinds.items() if re.match("array<(array|struct)<", kind)]
+    by_row = all(re.match(r"struct<\d", kind) for kind in kinds.values())
+    rows_by_number = all(n.isdigit() and k.startswith("struct<") for n, k in kinds.items())
+    of_pandas = several == ["data"] and kinds.keys() <= _OF_PANDAS
+    if kinds and (by_row or rows_by_number or of_pandas or len(several) == len(kinds) == 1):
+        raise DataError(
+            f"{source}: one object holds all rows: write them alone, an object each (pandas' "
+            "to_json with orient='records')"
+        )
 
 
 def refuse_more(source: str, line: str) -> NoReturn:

@@ -48,7 +48,7 @@ from ..formats import (
     tabular,
 )
 from ..frames.errors import reading
-from ..frames.frame import Batches, LocalSession, NeedsSpark
+from ..frames.frame import Batches, LocalSession, NeedsSpark, kinds_of
 from ..frames.names import quoted
 from ..frames.parquet import open_parquet
 from ..frames.sessions import as_spark
@@ -65,7 +65,7 @@ from .lines import checked, paths_of, wide
 from .missing import MISSING_FEATURES
 from .partitions import with_partitions
 from .parts import parquet_there
-from .refusals import refuse_json, refuse_more, twice
+from .refusals import refuse_json, refuse_more, refuse_one_object, twice
 from .tagged_lines import open_tagged_lines
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
@@ -307,6 +307,8 @@ def open_table(
         setattr(frame, READ_OPTIONS, {"multiLine": "true"})
     if format == "json" and _BAD in frame.columns:
         _refuse_json(frame, paths, first_line)
+    if format == "json":
+        refuse_one_object(source, {name: kind.name for name, kind in kinds_of(frame).items()})
     return frame
 
 

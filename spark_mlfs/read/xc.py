@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..errors import DataError, option
+from ..errors import DataError, option, quantity
 from ..formats import Reader
 from ..frames.frame import Batches, LocalFrame
 from ..frames.schema import FEATURES, ID, LABELS, with_names
@@ -71,8 +71,8 @@ class Xc(Reader):
             label_files, label_rows, (num_labels,) = _opened(spark, p["label_file"], 2)
             if label_rows != rows:
                 raise DataError(
-                    f"{label_files.names[0]}: {label_rows} rows, and {files.names[0]} has {rows}; "
-                    "give the labels of the same rows"
+                    f"{label_files.names[0]}: {quantity(label_rows, 'row')}, and {files.names[0]} "
+                    f"has {rows}; give the labels of the same rows"
                 )
         else:
             num_labels = sizes[1]
@@ -141,7 +141,8 @@ def _first_line(head: str, name: str, width: int) -> list[int]:
         if width == 3:
             remedy = f"where labels have a file of their own, give it as {remedy}"
         raise DataError(
-            f"{name}:1: {len(words)} numbers, not those of {form}; correct it, or {remedy}"
+            f"{name}:1: {quantity(len(words), 'number')}, not those of {form}; correct it, or "
+            f"{remedy}"
         )
     numbers = [*map(int, words)]
     if not all(numbers):
@@ -173,7 +174,10 @@ def _number(
         files.last_row[name] = count + 1
     elif count != filled:
         remedy = "fetch it again if it was cut short, or correct the first line"
-        raise DataError(f"{name}:1: {count} rows are promised, and {filled} are there; {remedy}")
+        rows = quantity(count, "row")
+        raise DataError(
+            f"{name}:1: the first line promises {rows}, the file has {filled}; {remedy}"
+        )
     files.data_from[name] = 1
     line = row = 0
     for part in parts:

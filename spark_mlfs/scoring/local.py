@@ -37,6 +37,8 @@ from ..adapters.saved import (
     rows_here,
     saved_encoder,
     stage_here,
+    stage_of,
+    stage_uids,
     whole,
     whole_state,
 )
@@ -367,8 +369,9 @@ def load_here(path: str, memory: int | None = None) -> LocalScorer:
         if os.path.isdir(f"{folder}/metadata"):
             with whole(folder):
                 stages = _stages(folder)
-                if stages[-1].kind != CLASSIFIER:
-                    raise refuse_absent(folder, stages[-1].kind)
+                last = stages[-1].kind if stages else "a pipeline without stages"
+                if last != CLASSIFIER:
+                    raise refuse_absent(folder, last)
                 scorer = LocalScorer(path.rstrip("/") + folder[len(root) :], stages, memory)
                 scorer.check_params()
             return scorer
@@ -378,15 +381,16 @@ def load_here(path: str, memory: int | None = None) -> LocalScorer:
 def _stages(folder: str) -> list[StageDescription]:
     metadata = metadata_here(folder, "a pipeline")
     kind = metadata["class"].rpartition(".")[2]
-    set_params = metadata["paramMap"]
-    params = {**metadata.get("defaultParamMap", {}), **set_params}
     if kind != "PipelineModel":
+        params = {**metadata.get("defaultParamMap", {}), **metadata["paramMap"]}
         return [_stage(folder, kind, params, metadata)]
-    if set_params.get("language") != "Python":
+    uids = stage_uids(metadata, folder)
+    if uids is None:
         raise NeedsSpark(f"{folder} is a pipeline of the JVM's stages")
     stages = []
-    for name in _stage_folders(set_params["stageUids"]):
-        stages += _stages(f"{folder}/stages/{name}")
+    for name in _stage_folders(uids):
+        with stage_of(folder, f"stages/{name}"):
+            stages += _stages(f"{folder}/stages/{name}")
     return stages
 
 

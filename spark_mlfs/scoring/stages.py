@@ -425,6 +425,8 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
             stages = [MultiLabelClassificationModel.load(place)]
         if stages and isinstance(stages[-1], MultiLabelClassificationModel):
             return Scorer(place, stages)
+        if kind.endswith("PipelineModel"):
+            kind = type(stages[-1]).__name__ if stages else "a pipeline without stages"
         raise refuse_absent(place, kind)
     raise refuse_absent(path)
 

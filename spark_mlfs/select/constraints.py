@@ -49,7 +49,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, quantity
 from ..methods import METHODS
 from ..methods.base import Method, Scores
 from ..params import Costs, Features, Groups, Number, Optional, Parameter
@@ -401,8 +401,8 @@ def _by_feature(
     if not isinstance(listed[0], tuple):
         if len(listed) != len(names):
             raise ParameterError(
-                f"{setting}: {len(listed)} numbers for {len(names)} features; give one for each, "
-                "or by name"
+                f"{setting}: {quantity(len(listed), 'number')} for "
+                f"{quantity(len(names), 'feature')}; give one for each, or by name"
             )
         return np.array(listed, float)
     out = np.full(len(names), default)

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from .. import params
 from ..blocks.profile import Profile
-from ..errors import ParameterError, setting
+from ..errors import ParameterError, quantity, setting
 from ..methods import METHODS
 from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, PLACES, Method, Scores
 from ..methods.label_settings import by_place
@@ -134,8 +134,8 @@ class Cut:
             return min(MOST_PICKS, width)
         if self.count > width and not self.at_most:
             raise ParameterError(
-                f"{setting('num_top_features', self.count)} but the data have {width} features; "
-                f"give at most {width}"
+                f"{setting('num_top_features', self.count)} but the data have "
+                f"{quantity(width, 'feature')}; give at most {width}"
             )
         return min(self.count, width)
 

@@ -11,7 +11,7 @@ from ..blocks.block import Block
 from ..blocks.label_cells import absent
 from ..blocks.table_labels import classes_of, labels_of, objects
 from ..blocks.tables import places_of
-from ..errors import DataError
+from ..errors import DataError, quantity
 
 
 def right_classes(predicted: np.ndarray, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +58,9 @@ def _columns(labels: Sequence[str], names: Sequence[str], by_place: bool) -> np.
     if not by_place or set(labels) == set(names):
         columns[places_of(names, labels, "the training rows", "y")] = np.arange(len(names))
     elif len(labels) != len(names):
-        raise DataError(f"y has {len(labels)} labels, the training rows had {len(names)}")
+        raise DataError(
+            f"y has {quantity(len(labels), 'label')}, the training rows had {len(names)}"
+        )
     return columns
 
 

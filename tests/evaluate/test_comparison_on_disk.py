@@ -140,7 +140,7 @@ def test_a_disk_without_room_is_said(tables, files, monkeypatch):
     with pytest.raises(DataError) as error:
         compare.run(LocalSession(2 << 20), plan, compare.ForgetfulJournal())
     assert re.fullmatch(
-        r"all 1 trials failed: mim on rows: the rows take about .* on disk, and .* left: name a "
+        r"the only trial failed: mim on rows: the rows take about .* on disk, and .* left: name a "
         r"folder with more \(scratch\)",
         str(error.value),
     )

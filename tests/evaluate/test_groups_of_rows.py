@@ -112,7 +112,7 @@ def test_what_cannot_be_even_is_said() -> None:
     with pytest.warns(DataNotice, match=r"one has .* % of the rows in the place of 20 %"):
         split(Y, "5-fold", groups=group)
     Y[:, 3] = np.arange(len(Y)) == 599
-    with pytest.warns(DataNotice, match="1 labels stand in fewer groups than there are folds"):
+    with pytest.warns(DataNotice, match="fewer groups than folds have 1 label, which"):
         split(Y, "stratified 5-fold", groups=np.arange(len(Y)) // 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

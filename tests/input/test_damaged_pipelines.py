@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from spark_mlfs.adapters.saved import whole
 from spark_mlfs.errors import ParameterError, SparkMlfsError
 from spark_mlfs.scoring.base import StageDescription
 from spark_mlfs.scoring.local import LocalScorer, load_here
+from spark_mlfs.scoring.stages import load_scorer
 
 GONE = object()
 VALUES = (GONE, None, 7, "x", [], {}, [7], [None], {"a": 1}, True)
@@ -57,6 +59,44 @@ def test_every_key_of_a_pipeline(saved, tmp_path, keys):
         with pytest.raises(SparkMlfsError) as raised:
             load_here(str(tmp_path / "model"))
         assert "\n" not in str(raised.value) and "model/pipeline" in str(raised.value)
+
+
+def part(path):
+    return next(iter(sorted(path.glob("part-*"))))
+
+
+COPY = r"copy the whole folder again, or save it again$"
+NO_JSON = rf"stages/1_\w+/metadata is damaged \(it is cut off, or no JSON .*: {COPY}"
+NO_DATA = rf"stages/2_\w+/data is not there, or holds no Parquet: {COPY}"
+DAMAGES = {
+    "no stage": (
+        1,
+        shutil.rmtree,
+        rf"model/pipeline is damaged \(its stages/1_\w+ is not .*: {COPY}",
+    ),
+    "no metadata": (1, lambda s: part(s / "metadata").unlink(), NO_JSON),
+    "other bytes": (1, lambda s: part(s / "metadata").write_bytes(b"\xff\xfe{}"), NO_JSON),
+    "no data": (2, lambda s: shutil.rmtree(s / "data"), NO_DATA),
+    "half of the data": (2, lambda s: part(s / "data").write_bytes(b"PAR1 and no more"), NO_DATA),
+    "other data": (
+        2,
+        lambda s: pd.DataFrame({"x": [1]}).to_parquet(part(s / "data")),
+        rf"stages/2_\w+/data holds no saved state \(its columns are x\): {COPY}",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_what_is_damaged_is_said_alike(engine, request, saved, tmp_path):
+    load = load_here
+    if engine == "spark":
+        load = partial(load_scorer, request.getfixturevalue("spark"))
+    for number, (stage, damage, message) in enumerate(DAMAGES.values()):
+        model = tmp_path / str(number) / "model"
+        shutil.copytree(saved, model)
+        damage(sorted((model / "pipeline" / "stages").iterdir())[stage])
+        with pytest.raises(SparkMlfsError, match=message):
+            load(str(model))
 
 
 SPLIT = {"inputCol": "text", "outputCol": "t", "pattern": r"\W+", "gaps": True}

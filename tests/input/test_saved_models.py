@@ -719,7 +719,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
     ),
     "score, pipeline a list": ("score", whole, text_of_metadata(lambda b: b"[]"), r"pipeline/metadata is damaged"),
     "score, pipeline gone": ("score", whole, gone("metadata"), r"no saved pipeline at \S+/run; give the folder"),
-    "score, stages gone": ("score", whole, gone("stages"), r"stages/0_\S+ holds nothing that was saved"),
+    "score, stages gone": ("score", whole, gone("stages"), r"its stages/0_\S+ is not there\): copy the whole"),
     "score, uids gone": ("score", whole, metadata(paramMap={"language": "Python"}), r"run/pipeline holds no pipeline of"),
     "score, gatherer cut off": ("score", stage(0), text_of_metadata(lambda b: b[:50]), r"stages/0_\S+/metadata is damaged"),
     "score, stage cut off": (

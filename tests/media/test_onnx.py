@@ -372,7 +372,7 @@ def test_a_model_beyond_the_bound_is_not_read(tmp_path, monkeypatch):
         ('{"embedding": 3}', "no object of lists"),
         ('{"embedding": [1.5]}', "no object of lists"),
         ('{"embedding": [-1, true]}', "no object of lists"),
-        ('{"embedding": [9]}', "has 1 numbers for the 12 entries of 'embedding'"),
+        ('{"embedding": [9]}', "has 1 number for the 12 entries of 'embedding'"),
         (f'{{"embedding": {[1] * 12}}}', "no object of lists of different whole numbers"),
         (f'{{"embedding": {[*range(11), 10**4000]}}}', "no object of lists"),
     ],

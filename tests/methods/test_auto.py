@@ -3,17 +3,22 @@ refusals."""
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles.mlknn import MLkNN
 from sklearn.linear_model import Ridge
 from sklearn.metrics import label_ranking_average_precision_score
 
+from spark_mlfs.cli import main
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.kernels.label_ranks import LabelRanks
 from spark_mlfs.methods import auto
 from spark_mlfs.pipeline import Request
+from spark_mlfs.sklearn import AutoSelector
 from spark_mlfs.testing import block_of, engine_of, rank_here
 
 
@@ -100,6 +105,25 @@ def test_what_cannot_be_tried_is_told():
             engine_of(np.repeat([[0.0], [1.0]], [29, 1], axis=0), y[:30]),
             Request.of("auto", {"folds": 2}, 1),
         )
+
+
+def test_a_refusal_names_settings_as_the_face_does(tmp_path, capsys):
+    """`ridge` takes products of all features, more than one process may here."""
+    x = np.random.default_rng(3).integers(0, 3, size=(60, 500)).astype(np.uint8)
+    settings = {"methods": "mim,ridge", "sample": 40, "judge": "mlknn"}
+    selector = AutoSelector(**settings, num_top_features=2, memory_bytes=1 << 20)
+    details = selector.fit(x, (x[:, :2] > 1).astype(int)).details_
+    refused = details["tried"][1]["refused"]
+    assert "more than memory_bytes = 1 MB: raise memory_bytes, lower num_bins" in refused
+    assert refused in details["verdict"]
+    frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(500)])
+    frame.assign(t=x[:, 0] > 1, u=x[:, 1] > 1).to_parquet(tmp_path / "t.parquet")
+    flags = "--format parquet --features x* --labels-col t u --method auto --engine local"
+    flags += " --set methods=mim,ridge --set sample=40 --memory-bytes 2M --num-top-features 2"
+    run = ["select", "--data", str(tmp_path / "t.parquet"), *flags.split()]
+    assert main([*run, "--output", str(tmp_path / "run")]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"Not tried: ridge .* than --memory-bytes 2 MB: raise --memory-bytes,", out)
 
 
 def test_folds_in_which_nothing_varies_are_left_out():

@@ -305,7 +305,9 @@ def test_words_for_missing_values_are_counted(tmp_path):
     """Of the columns that are used; an empty cell is no word."""
     (tmp_path / "words.csv").write_text("a,b,c,t\nNA,null,NA,x\n1,,NA,NA\nNA,2,,x;y\n")
     how = {"labels": "t", "label_delimiter": ";", "missing": "zero"}
-    said = r"words.csv: 4 cells of 3 columns hold a word for a missing value \(NA, null\): a 2, b 1, t 1$"
+    said = (
+        r"words.csv: words for a missing value \(NA, null\) in 4 cells of 3 columns: a 2, b 1, t 1$"
+    )
     with pytest.warns(DataNotice, match=said):
         load(HERE, str(tmp_path / "words.csv"), "csv", features=["a", "b"], **how)
     with warnings.catch_warnings():
@@ -324,7 +326,7 @@ def test_later_blocks_of_numbers_are_looked_at_as_the_first_one_is(tmp_path, mon
     assert [*kinds.values()] == ["string", "string", "int", "string", "string"]
     assert cells[900] == ["0x1F", "1", None, "nan(1)", "t"] and cells[0][2] == 0
     how = {"labels": "t", "missing": "zero", "label_delimiter": ";"}
-    with pytest.warns(DataNotice, match=r"1 cell of 1 column hold a word for a .*\(NA\): c 1$"):
+    with pytest.warns(DataNotice, match=r"words for a .*\(NA\) in 1 cell of 1 column: c 1$"):
         load(HERE, str(tmp_path / "late.csv"), "csv", features=["c"], **how)
 
 
@@ -358,6 +360,18 @@ def test_files_of_one_header(tmp_path):
     assert "5.csv: its header 'a,c' is not 'a,b' as in" in opened(HERE, tmp_path)
     (tmp_path / "5.csv").write_bytes(b'"a,b"\n1\n')
     assert """5.csv: its header '"a,b"' is not 'a,b' as in""" in opened(HERE, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_the_first_file_with_a_header_is_named(engine, request, tmp_path):
+    session = HERE if engine == "local" else request.getfixturevalue("spark")
+    for name, text in {"1": "", "2": "\n \n", "3": "a,b\n1,NA\n", "4": "a,c\n1,2\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    assert "4.csv: its header 'a,c' is not 'a,b' as in" in opened(session, tmp_path)
+    assert f"as in {tmp_path / '3.csv'};" in opened(session, tmp_path)
+    (tmp_path / "4.csv").write_text("a,b\n2,1\n")
+    with pytest.warns(DataNotice, match=r"3.csv: words for a missing value \(NA\) in 1 cell of 1"):
+        load(session, str(tmp_path), "csv", features=["b"], labels="a", missing="zero")
 
 
 # ---- what programs write ----

@@ -176,7 +176,7 @@ def test_what_pandas_writes_by_columns_is_refused_in_a_short_line(tmp_path):
     frame = pd.DataFrame({"x": range(300), "tags": [["a"], ["b"], []] * 100})
     frame.to_json(tmp_path / "t.json")
     with pytest.raises(
-        DataError, match="; one object holds all rows: give pandas' to_json"
+        DataError, match=r"t.json: one object holds all rows: write them alone"
     ) as error:
         load(HERE, str(tmp_path / "t.json"), "json", features=["x"], labels="tags")
     assert len(str(error.value)) < 200
@@ -218,15 +218,14 @@ def test_the_field_of_objects_in_lists_is_a_list_of_tags(engine, request, tmp_pa
 ROWS = [{"a": k / 2, "b": k % 3, "t": ["x", "y"][: k % 3]} for k in range(6)]
 LISTS = [[*row.values()] for row in ROWS]
 OTHERS = {  # what programs write beside records, and what is said of it
-    json.dumps({"data": ROWS}): "'data' holds objects with it: a field is named by its path",
     json.dumps(
         {"hits": {"hits": [{"_source": row} for row in ROWS]}}
     ): "'hits' holds objects with it",
-    json.dumps({str(k): row for k, row in enumerate(ROWS)}): "'0' holds objects with it",
-    json.dumps(
-        {"columns": ["a", "b", "t"], "data": LISTS}
-    ): "one object holds all rows: give pandas",
+    json.dumps({"data": ROWS, "hits": 6}): "'data' holds objects with it: a field is named by its",
     json.dumps(LISTS): "is no object; a row has names",
+    json.dumps(LISTS, indent=1): "is no object; a row has names",
+    f"{json.dumps(LISTS)}\n[]\n": "a row is an object with the names of its columns",
+    f"{json.dumps(ROWS)}\n{json.dumps(LISTS)}": "a row is an object with the names of its columns",
     "\n".join(map(json.dumps, LISTS)): "a row is an object with the names of its columns",
     "\n".join(map(str, ROWS)): "it is a dict of Python: write it with json.dumps",
     ",".join(map(json.dumps, ROWS)): "has more than one record, or a comma behind it",
@@ -236,15 +235,25 @@ OTHERS = {  # what programs write beside records, and what is said of it
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["local", "spark"])
+FRAME = pd.DataFrame(ROWS)
+WHOLE = (  # objects of all rows
+    *(FRAME.to_json(orient=orient) for orient in ("columns", "index", "split", "table")),
+    FRAME[["a"]].to_json(orient="split"),
+    *(json.dumps({name: ROWS}) for name in ("rows", "data", "items")),
+    *(json.dumps({name: LISTS}) for name in ("rows", "data")),
+)
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_what_is_no_row_is_one_line(engine, request, tmp_path):
     session = HERE if engine == "local" else request.getfixturevalue("spark")
-    for number, (text, message) in enumerate(OTHERS.items()):
+    whole = dict.fromkeys(WHOLE, r"\d.json: one object holds all rows: write them alone, .*'\)$")
+    for number, (text, message) in enumerate((OTHERS | whole).items()):
         path = tmp_path / f"{number}.json"
         path.write_text(text)
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(DataError, match=message) as error:
             load(session, str(path), "json", features=["a", "b"], labels="t")
+        assert "\n" not in str(error.value)
 
 
 def test_numbers_in_quotes_are_said_to_be(tmp_path):

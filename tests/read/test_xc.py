@@ -105,8 +105,11 @@ def test_marks_line_ends_and_packing_change_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("4 3 2\n0 1:1\n", "b.txt:1: 4 rows are promised, and 1 are there; fetch it again"),
-        ("1 3 2\n0 0:1\n1 1:1\n", "b.txt:1: 1 rows are promised, and 2 are there"),
+        (
+            "4 3 2\n0 1:1\n",
+            "b.txt:1: the first line promises 4 rows, the file has 1; fetch it again",
+        ),
+        ("1 3 2\n0 0:1\n1 1:1\n", "b.txt:1: the first line promises 1 row, the file has 2;"),
         ("1 3 2\n0 3:1\n", "b.txt:2: feature index 3 is outside 0..2; check the first line"),
         ("1 3 2\n2 1:1\n", "b.txt:2: label 2 is outside 0..1; check the first line of"),
         ("1 3 2\n-1 1:1\n", "b.txt:2: label -1 is outside 0..1"),
@@ -130,7 +133,7 @@ def test_what_is_refused(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("features", "labels", "message"),
     [
-        ("2 3\n0:1\n1:1\n", "1 2\n0:1\n", "y.txt: 1 rows, and .*x.txt has 2"),
+        ("2 3\n0:1\n1:1\n", "1 2\n0:1\n", "y.txt: 1 row, and .*x.txt has 2"),
         ("1 3 2\n0 0:1\n", "1 2\n0:1\n", "x.txt:1: 3 numbers, not those of rows, and features"),
         ("1 3\n0 0:1\n", "1 2\n0:1\n", "x.txt:2: labels in front of the features"),
         ("1 3\n0:1\n", "1 2\n2:1\n", "y.txt:2: label 2 is outside 0..1"),

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.feature_selection import SelectKBest, f_classif
@@ -18,6 +19,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 import spark_mlfs
 from spark_mlfs import DataError, ParameterError
+from spark_mlfs.cli import main
 from spark_mlfs.sklearn import (
     BRSVMClassifier,
     MIMSelector,
@@ -95,6 +97,62 @@ def test_blanks_around_tags_and_empty_tags_go_from_lists() -> None:
     for form in (dressed, pa.array(dressed), pd.Series(dressed), [{*row} for row in dressed]):
         pd.testing.assert_frame_equal(spark_mlfs.rank(X, form, "mim"), right)
     assert MLkNNClassifier().fit(X, dressed).score(X, tags) > 0.5
+
+
+WORDS = {
+    "yes and no": ("no", "yes"),
+    "as people write them": (" No", "YES "),
+    "letters": ("f", "T"),
+    "on and off": ("off", "on"),
+    "words of Python": ("False", "True"),
+    "numbers": ("0", "1.0"),
+}
+TABLES = {
+    "pandas": lambda frame: frame,
+    "categoricals": lambda frame: frame.astype("category"),
+    "texts": lambda frame: frame.astype("string"),
+    "Polars": pl.from_pandas,
+    "Arrow": pa.Table.from_pandas,
+    "an array": lambda frame: frame.to_numpy(),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("words", WORDS)
+def test_columns_of_words_are_those_of_numbers(words: str, table: str) -> None:
+    truth = np.stack([GROUP, draw.integers(0, 2, 80)], axis=1)
+    frame = pd.DataFrame(np.array(WORDS[words], object)[truth], columns=["u", "v"])
+    right = spark_mlfs.rank(X, pd.DataFrame(truth, columns=["u", "v"]), "mim")
+    assert spark_mlfs.rank(X, TABLES[table](frame), "mim").equals(right)
+    frame["v"] = truth[:, 1]  # beside numbers
+    frame.loc[frame.index % 7 == 3, "u"] = None
+    known = truth * 1.0
+    known[3::7, 0] = np.nan
+    assert spark_mlfs.rank(X, TABLES[table](frame), "mim").equals(spark_mlfs.rank(X, known, "mim"))
+
+
+def test_columns_of_words_are_read_as_in_files(tmp_path) -> None:
+    rows = pd.DataFrame(X, columns=["a", "b"])
+    rows["u"] = np.array(["no", "yes"])[GROUP]
+    rows["v"] = np.array(["f", "t", ""])[draw.integers(0, 3, 80)]
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    flags = ["--data", str(tmp_path / "t.csv"), "--features", "a", "b", "--labels-col", "u", "v"]
+    run = ["select", *flags, "--method", "fisher", "--engine", "local", "--quiet"]
+    assert main([*run, "--output", str(tmp_path / "run")]) == 0
+    written = pd.read_csv(tmp_path / "run" / "ranking.csv")
+    ranking = spark_mlfs.rank(rows[["a", "b"]], rows[["u", "v"]], "fisher")
+    assert ranking["name"].tolist() == written["name"].tolist()
+    assert ranking["score"].tolist() == pytest.approx(written["score"].tolist(), rel=1e-9)
+
+
+def test_words_that_stand_for_nothing_are_named() -> None:
+    frame = pd.DataFrame({"u": ["yes", "no"] * 40, "v": ["ja", "nein"] * 40, "w": ["x", ""] * 40})
+    frame["?"] = ["yes", "no", "?", "no"] * 20
+    remedy = r"give 0 and 1, True and False \(Y == 'x' where 'x' counts as 1\), or yes and no$"
+    with pytest.raises(DataError, match=rf"'v' \('ja'\), 'w' \('x'\), '\?' \('\?'\); {remedy}"):
+        spark_mlfs.rank(X, frame, "mim")
+    ticked = frame[["v", "w"]] == ["ja", "x"]
+    spark_mlfs.rank(X, ticked, "mim")
 
 
 def test_tags_as_columns_of_arrow() -> None:
