@@ -1,15 +1,16 @@
 """Forward selection by held-out explained variance, from second moments by fold alone
 (`methods.forward`).
 
-Of fold f, T its training rows and H those held out, every column is z_j = x̃_j − Σ_i g_ij p_i, p_i
-the i-th pick as it was picked, so that all products with the next pick p = z_s follow from one
-column of each fold's moments:
+Of a fold f, T are its training rows and H those held out. x̃_j is feature j of unit variance, about
+its mean over T. After k picks its column is what they leave of it, z_j = x̃_j − Σ_i g_ij p_i: p_i is
+the i-th pick's column when it was picked, and g_ij its shrunken coefficient in x̃_j. All products
+with the next pick p = z_s follow from one column of each fold's moments:
 
     ⟨p, x̃_j⟩ = ⟨x̃_s, x̃_j⟩ − Σ_i g_is ⟨p_i, x̃_j⟩,
     ⟨p, z_j⟩ = ⟨p, x̃_j⟩ − Σ_i g_ij ⟨p, p_i⟩    on T and on H,
 
-O(v·(k + q)) operations a fold for pick k. Shrunk fits leave the picks correlated, therefore the ⟨p,
-p_i⟩."""
+O(v·(k + q)) operations a fold for pick k of v features and q labels. Shrunk fits leave the picks
+correlated, therefore the ⟨p, p_i⟩."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ from .units import PickConstraints
 class _Folds:
     """Some folds, their columns of unit variance, about their means over the training rows.
 
-    Of the two sides of each, the training rows and those held out: `squares` ⟨z, z⟩ (2, F, v),
-    `labels` √w⟨z, r⟩ (2, F, v, q), `known` ⟨p_i, x̃_j⟩ (2, F, k, v). `own_sums` (F, v) of the
-    held-out rows, `own_n` (F, 1) how many they are; `mean` (F, v) of the `n` (F, 1) training
-    rows."""
+    For both sides of each of the F folds, the training rows and those held out, it has products:
+    `squares` ⟨z, z⟩ (2, F, v); `labels` √w⟨z, r⟩ (2, F, v, q), r what the picks leave of the labels;
+    `known` ⟨p_i, x̃_j⟩ (2, F, k, v). `own_sums` (F, v) are those of the held-out rows, `own_n` (F, 1)
+    how many they are; `mean` (F, v) is that of the `n` (F, 1) training rows."""
 
     def __init__(
         self,
@@ -173,9 +174,9 @@ def select_held_out(
 ) -> tuple[ndarray, Path, ndarray]:
     """Return J of every feature before the first pick, the picks, and their shares.
 
-    J (v,); the picks with their J; the share that each explains of each fold (F, k). `sums` of
-    features that vary, `weights` (q,) of the labels, `penalty` (v,) of each; at most `count` are
-    picked."""
+    J (v,) is the part of the labels' held-out variance that a feature explains beside the picks.
+    The picks have their J; shares (F, k) are the same of each fold. `sums` are of features that
+    vary, with a `penalty` (v,) each, `weights` (q,) of the labels; at most `count` are picked."""
     variation = sums.variation(weights)
     total = positive(variation.sum())
     by_fold = positive(variation)
@@ -215,7 +216,7 @@ def enough(gain: ndarray, error: ndarray) -> int:
     """Return how many picks are enough.
 
     The fewest whose cumulative held-out `gain` is within one standard `error` of the largest; none
-    where the largest is not above one."""
+    where the largest is not above its standard error."""
     best = int(np.nanargmax(gain)) if np.isfinite(gain).any() else 0
     if not len(gain) or not gain[best] > error[best]:
         return 0
@@ -231,8 +232,9 @@ def nested(
 ) -> ndarray:
     """Return (F, count) what each of the picks made without a fold explains of it.
 
-    Of noise it is nothing, though of many features the best seems to explain some of the rows that
-    it was picked by. With two folds there are none to pick by: zeros."""
+    So the gains are not those of the rows that the picks were made by, of which the best of many
+    features explains some even where all are noise. With two folds there are none to pick by:
+    zeros."""
     folds = np.arange(len(sums.n))
     out = np.zeros((len(folds), count))
     if len(folds) <= 2:

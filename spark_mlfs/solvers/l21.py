@@ -13,13 +13,13 @@ falls monotonically is the Huberised objective
 
 The start is U = I; the solver stops at max|ΔW| ≤ 1e-9 max|W|. Reweighting alone converges slowly
 where rows vanish or nearly copy one another. As min over x ≥ eps of t²/x + x/4 is h(t), the
-Huberised problem is the minimisation over
-x = diag(U)⁻¹ alone of the convex, smooth
+Huberised problem is the minimisation, over x = diag(U)⁻¹ alone, of the convex, smooth
 
     g(x) = −tr C'(A + β diag(1/x))⁻¹ C + β/4 Σ x,    x ≥ eps,    W(x) = (A + β diag(1/x))⁻¹ C,
 
 of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver
-takes Newton steps on it, `BoxNewton`. Both are kept only when the objective does not rise.
+takes Newton steps on it, `BoxNewton`. An extrapolation or a Newton step is kept only where the
+objective does not rise.
 Identical columns are solved as one and share its weight alike, as reweighting has it. Rows that
 vanish are set aside, checked against the optimality conditions at the end and brought back when
 they violate them."""
@@ -38,8 +38,8 @@ from .problems import Merged, Penalised, Solution, copies, settled, solve_positi
 
 EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
 _REWEIGHTINGS = 8  # before the first Newton step
-# of the largest norm, and of a row's last one: below both it is on its way to 0; the smaller, the
-# slower it may shrink
+# (size, rate): a row below this part of the largest norm whose plain step would leave it this part
+# of its norm, or less, is on its way to 0. The smaller a row, the slower it may shrink.
 VANISHING = (1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)
 
 
@@ -213,9 +213,10 @@ class _Iterate:
 class _Reweighting:
     """The iteration over x = 1/U_ii of the rows in play.
 
-    `parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of
-    theirs, in their `unit`s. `x` is tried next; where it is `guessed` it may raise the objective:
-    it is a step of `newton` with `damping`, or extrapolates the images in `memory`."""
+    `parts`: how many identical coordinates a row stands for; its x is the sum of theirs, in their
+    `unit`s. `x` is tried next. Where it is `guessed`, it is a step of `newton` with `damping`, or
+    an extrapolation of the images in `memory`, and may raise the objective; else it is the plain
+    step, which cannot."""
 
     def __init__(
         self,
@@ -371,7 +372,9 @@ class _Reweighting:
         return change <= self.tol * largest
 
     def _set_aside_vanishing(self, now: _Iterate, point: ndarray) -> tuple[_Iterate, ndarray]:
-        """Set aside rows on their way to 0, where they are a tenth; `point` is the x of `now`."""
+        """Set aside rows on their way to 0, where they are a tenth of those in play or more.
+
+        `point` is the x of `now`."""
         ratio = 2 * now.t / point  # 2‖C_i − A_i W‖ / β: below 1 the row is on its way to 0
         sizes = now.t / self.unit[self.rows]
         share = sizes / sizes.max()
@@ -436,10 +439,10 @@ class _Reweighting:
         return None
 
     def bring_back(self, now: _Iterate) -> _Iterate | None:
-        """Check the rows out of play, or too small to have grown back: ‖C_i − A_i W‖ ≤ β/2.
+        """Check the rows at 0, or too small to have grown back: ‖C_i − Σ_{j≠i} A_ij w_j‖ ≤ β/2.
 
-        None when all satisfy it; a violating row takes its exact minimiser given the others (a
-        descent step) and returns to play."""
+        Where it holds, 0 is the best w_i beside the other rows. None when it holds for all; another
+        row takes its exact minimiser given the others (a descent step) and returns to play."""
         W = np.zeros_like(self.C, dtype=np.float64)
         W[self.rows] = now.W
         norms = np.linalg.norm(W, axis=1) / self.unit
