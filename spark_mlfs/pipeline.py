@@ -1,4 +1,4 @@
-"""The eight stages of a run, top to bottom. Read this first.
+"""The eight stages of a run, of which `rank` does prepare to rank. Read this first.
 
     read        a file or table becomes the canonical frame: row id, features, labels, names
                 (`spark_mlfs.read`)
@@ -11,7 +11,9 @@
     report      ranking, manifest, figures (`report`)
 
 Distributed code computes statistics and knows no method; solvers know no Spark; a method
-(`methods`) names both.
+(`methods`) names both. A `Request` is a method with its settings, constraints and perhaps a screen,
+a filter that ranks all features first and leaves the best to the method. Its extras
+(`select.analyses`), such as a rule for how many features to keep, look at all features beside it.
 
 >>> from spark_mlfs.blocks.arrays import pack_arrays
 >>> rows, _ = pack_arrays([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
@@ -90,7 +92,7 @@ class Result:
     scans: int = 0
     driver_bytes: int = 0
     distributed: bool = False
-    outcomes: dict[SideAnalysis, Any] = field(default_factory=dict)  # of the request's extras
+    outcomes: dict[SideAnalysis, Any] = field(default_factory=dict)  # what each extra found
 
     @property
     def evidence(self) -> Evidence | None:
@@ -186,7 +188,7 @@ class Result:
 
     @property
     def num_affordable(self) -> int | None:
-        """How many of the best features the budget pays, or are worth keeping; None: any number."""
+        """How many of the best features the budget pays and are worth keeping; None: any number."""
         path = self.scores.budget_path or self.scores.path
         resolved = self.request.resolved
         included = set() if resolved is None else {*resolved.include}
@@ -255,7 +257,7 @@ class Solve:
 
 
 def terms_of(request: Request, engine: Engine) -> PickConstraints:
-    """Return the constraints on the request's picks, by the places of the engine's features."""
+    """Return the constraints on the request's picks, by places among the engine's features."""
     if request.resolved is None:
         return UNCONSTRAINED
     return request.resolved.terms(engine.profile.varying, request.implementation.row_norms)
@@ -290,7 +292,9 @@ def _with_group_scores(
     scores: Scores,
     terms: PickConstraints,
 ) -> PickConstraints:
-    """Return the constraints with the scores of groups, where the method scores groups whole."""
+    """Return the constraints with the scores of groups, which `scores` get, too.
+
+    The constraints as they are where the method scores no groups whole."""
     members = [group.members for group in terms.groups]
     if not members:
         return terms
@@ -310,8 +314,9 @@ def ranked(
 ) -> tuple[ndarray, Scores]:
     """Rank the features that are not excluded, best first, and return the method's scores.
 
-    Screen, method and constraints work over engines of one data set: `engine_of` some of its
-    `varying` features, or of all (None)."""
+    It is `rank` for the training rows of a split, whose statistics are there: without packing,
+    extras and checks. `engine_of` returns the engine of the features that it is given, of the
+    `varying` ones, or of all of them (None)."""
     allowed = varying if request.resolved is None else request.resolved.allowed(varying)
     features = None if len(allowed) == len(varying) else allowed
     engine = engine_of(features)
@@ -348,7 +353,9 @@ def meaning(greedy: bool) -> str:
 
 
 def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request:
-    """Return the request with as many picks at most as its extras let pass."""
+    """Return the request with as many picks at most as its extras let pass.
+
+    That number has all of its `columns` already, which are left out: they would count twice."""
     included = len(request.resolved.include) if request.resolved is not None else 0
     counts = [] if request.most is None else [request.most]
     for extra, outcome in outcomes.items():
@@ -390,7 +397,7 @@ def _compute(
             if not _fits(packed, work, budgets, on_disk=True) or not packed.to_disk():
                 raise
         return _compute_here(packed, work, progress, budgets)
-    own_engine = packed.engine(budgets)  # states bring one
+    own_engine = packed.engine(budgets)  # collected states stand for rows, and bring one
     if own_engine is not None:
         with one_thread():
             own_engine.progress = progress
@@ -627,7 +634,7 @@ def _rank(
         ]
     pairs = max((r.implementation.pairs(rows.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
-        budgets = dataclasses.replace(budgets, small=0)
+        budgets = dataclasses.replace(budgets, small=0)  # several tasks, however small the rows are
     placed = tuple(request.for_labels(rows.label_names) for request in solvable)
     solved, cost, distributed = compute(rows, Solve(placed), progress, budgets)
     solve_seconds = time.perf_counter() - started

@@ -27,9 +27,9 @@ class _Folds:
     """Some folds, their columns of unit variance, about their means over the training rows.
 
     For both sides of each of the F folds, the training rows and those held out, it has products:
-    `squares` ⟨z, z⟩ (2, F, v); `labels` √w⟨z, r⟩ (2, F, v, q), r what the picks leave of the labels;
-    `known` ⟨p_i, x̃_j⟩ (2, F, k, v). `own_sums` (F, v) are those of the held-out rows, `own_n` (F, 1)
-    how many they are; `mean` (F, v) is that of the `n` (F, 1) training rows."""
+    `squares` ⟨z, z⟩ (2, F, v); `labels` √w⟨z, r⟩ (2, F, v, q), r what the picks leave of the
+    labels; `known` ⟨p_i, x̃_j⟩ (2, F, k, v). `own_sums` (F, v) are those of the held-out rows,
+    `own_n` (F, 1) how many they are; `mean` (F, v) is that of the `n` (F, 1) training rows."""
 
     def __init__(
         self,
