@@ -23,7 +23,7 @@ from spark_mlfs.testing import COPY, COPY_OF, PICKS, example, rank_here, thin
 from spark_mlfs.testing import FEATURES as D
 from spark_mlfs.testing import ROWS as N
 
-COUNT = PICKS
+COUNT, FEW = PICKS, 3
 NAMES = [f"x{j}" for j in range(D)]
 
 
@@ -32,9 +32,9 @@ FAMILIES = ("jmi", "fisher", "relieff", "ridge", "forward")
 
 
 def pytest_generate_tests(metafunc):
-    if "method" in metafunc.fixturenames:
+    if "method" in metafunc.fixturenames and "name" not in metafunc.fixturenames:
         if "parts" in metafunc.fixturenames:
-            some = [pytest.param(name, 12, marks=pytest.mark.slow) for name in METHODS]
+            some = [pytest.param(name, 5, marks=pytest.mark.slow) for name in METHODS]
             metafunc.parametrize(("method", "parts"), [*((name, 3) for name in FAMILIES), *some])
             return
         methods = [
@@ -53,7 +53,7 @@ def methods(request):
         if item.path.name == "test_rankings.py" and "method" in params:
             forms = ["plain"]
             if "parts" in params:
-                forms.append(f"parts {params['parts']}")
+                forms = ["few", f"parts {params['parts']}"]
             elif "form" in params:
                 forms += [f"rows {params['form']}", "rows thin dense"]
             else:
@@ -114,11 +114,11 @@ def in_process(engine, method, count=COUNT, **parameters):
     return rank_here(engine, pipeline.Request.of(method, {**quick(method), **parameters}, count))
 
 
-def rank_all(data, methods, **options):
+def rank_all(data, methods, count=COUNT, **options):
     """{method: result} of the methods in one call."""
     if not hasattr(data, "profile"):
         options.setdefault("row_id", "id")
-    requests = [pipeline.Request.of(name, quick(name), COUNT) for name in methods]
+    requests = [pipeline.Request.of(name, quick(name), count) for name in methods]
     try:
         return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
     except Exception:
@@ -172,16 +172,17 @@ class Forms:
     def make_plain(self):
         return rank_all(self.packed, self.asked)
 
+    def make_few(self):
+        """Fewer picks: over partitions each is a job."""
+        return rank_all(self.packed, self.asked, FEW)
+
     def make_parts(self, parts):
-        """The rows over so many partitions, job by job; of 12, two thirds are empty."""
-        return rank_all(self.spread(int(parts)), self.asked, small_bytes=0)
+        """The rows over so many partitions, job by job; of 5, two are empty."""
+        return rank_all(self.spread(int(parts)), self.asked, FEW, small_bytes=0)
 
     def spread(self, parts):
-        return (
-            self.frame.repartition(parts)
-            if parts < 12
-            else self.frame.repartition(12, self.frame.id % 5)
-        )
+        by = (self.frame.id % 3,) if parts == 5 else ()
+        return self.frame.repartition(parts, *by)
 
     def make_columns(self):
         return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y), self.asked)

@@ -140,7 +140,7 @@ def test_rows_with_weights_and_grades_rank_alike(spark, kit, table):
 def test_real_sets_rank_alike(spark, data_dir, name):
     path = str(data_dir / name / f"{name}-test.arff.gz")
     requests = [
-        pipeline.Request.of(method, {}, 20) for method in ("jmi", "fisher", "relieff", "scls")
+        pipeline.Request.of(method, {}, 5) for method in ("jmi", "fisher", "relieff", "scls")
     ]
     same(spark, path, requests, format="arff", labels=str(data_dir / name / f"{name}.xml"))
 
