@@ -209,17 +209,17 @@ def test_cells_spread_over_tasks_give_the_same_bits(planted, monkeypatch):
 
 @pytest.mark.slow
 def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
-    """Fourteen picks of 24 bins are 24¹⁴ codes: only those that occur are numbered, however the
+    """Eight picks of 250 bins are 250⁸ codes: only those that occur are numbered, however the
     rows are divided."""
     rng = np.random.default_rng(1)
-    x, y = np.zeros((384, 16)), (rng.random((384, 3)) < 0.3).astype(float)
-    for f in range(16):  # every feature tells about 24 rows of its own
+    x, y = np.zeros((240, 10)), (rng.random((240, 3)) < 0.3).astype(float)
+    for f in range(10):  # every feature tells about 24 rows of its own
         x[24 * f : 24 * f + 24, f] = rng.integers(1, 5, 24)
-    packed = pack(frame_of(spark, x, y, sparse=True).repartition(3), row_id="id")
-    more = {"label_coding": "lp", "num_bins": 24}
-    here = spark_mlfs.rank(sp.csr_matrix(x), y, "cmi", k=16, **more)
-    assert here["score"].notna().sum() > 14
-    (there,) = pipeline.rank(packed, [pipeline.Request.of("cmi", more, 16)], small_bytes=0)
+    packed = pack(frame_of(spark, x, y, sparse=True).repartition(2), row_id="id")
+    more = {"label_coding": "lp", "num_bins": 250}
+    here = spark_mlfs.rank(sp.csr_matrix(x), y, "cmi", k=10, **more)
+    assert here["score"].notna().sum() > 8
+    (there,) = pipeline.rank(packed, [pipeline.Request.of("cmi", more, 10)], small_bytes=0)
     assert there.distributed
     columns = ["rank", "index", "score", "relevance"]
     assert there.ranking[columns].equals(here[columns])
@@ -231,16 +231,19 @@ def test_features_beyond_the_root_of_double_precision_rank_distributed_as_in_mem
     x, y = example()
     x[:, ::2] = np.ldexp(x[:, ::2], 700)
     packed = pack(frame_of(spark, x, y).repartition(3), row_id="id")
-    for method, more in (
-        ("fisher", {}),
-        ("ridge", {}),
-        ("ppt-cmi", {"estimator": "knn"}),
-        ("jmi", {"binning": "quantile"}),
-    ):
-        request = pipeline.Request.of(method, more, 4)
-        ((here, _, _),), _ = pipeline.Solve((request,))(engine_of(x, y))
-        for small in (0, 1 << 30):
-            (there,) = pipeline.rank(packed, [request], small_bytes=small)
+    requests = [
+        pipeline.Request.of(method, more, 3)
+        for method, more in (
+            ("fisher", {}),
+            ("ridge", {}),
+            ("ppt-cmi", {"estimator": "knn"}),
+            ("jmi", {"binning": "quantile"}),
+        )
+    ]
+    for small in (0, 1 << 30):
+        for there in pipeline.rank(packed, requests, small_bytes=small):
+            ((here, _, _),), _ = pipeline.Solve((there.request,))(engine_of(x, y))
+            method = there.request.method
             assert there.scores.values.tobytes() == here.values.tobytes(), method
             assert there.scores.path is None or there.scores.path.gains == here.path.gains, method
     packed.release()
