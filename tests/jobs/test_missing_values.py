@@ -267,10 +267,9 @@ def streamed(fitted, rows, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sparse", [False, True])
-def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
+def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path):
     """A reader's frame of vectors, some sparse; a selection and a classifier in front of rows of
-    vectors, or of arrays."""
+    vectors, some sparse, or of arrays."""
     from pyspark.ml import Pipeline
     from pyspark.ml.functions import vector_to_array
     from pyspark.ml.linalg import Vectors
@@ -286,9 +285,12 @@ def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
         }
     }
 
-    def frame_of(data, fill=math.nan):
+    def values_of(data, fill=math.nan):
         x = data[NAMES].where(data[NAMES].isna() | (data[NAMES] > 0), 0.0).to_numpy()
-        rows, x = [], np.where(np.isnan(x), fill, x)
+        return np.where(np.isnan(x), fill, x)
+
+    def frame_of(data, x, column="features", sparse=False):
+        rows = []
         for i, (r, y) in enumerate(zip(x, data[["y0", "y1", "y2"]].to_numpy(float), strict=True)):
             cell = (
                 Vectors.sparse(9, np.flatnonzero(r != 0), r[r != 0])
@@ -296,46 +298,46 @@ def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
                 else Vectors.dense(r)
             )
             rows.append((i, cell, y.tolist()))
-        return spark.createDataFrame(rows, ["doc", "x", "y"]).withMetadata("x", names).repartition(
-            3
-        ), x
+        frame = spark.createDataFrame(rows, ["doc", column, "y"])
+        return frame.withMetadata(column, names).repartition(3)
 
-    source, x = frame_of(train)
-    frame = read.table(spark, source, "x", "y", id="doc", missing="mean")
+    x = values_of(train)
     known = [[Fraction(v) for v in column if not math.isnan(v)] for column in x.T]
     want = [float(sum(values) / len(values)) for values in known]
-    assert fill_of(frame, "features")["fill"] == want
+    for sparse in (True, False):
+        source = frame_of(train, x, "x", sparse)
+        frame = read.table(spark, source, "x", "y", id="doc", missing="mean")
+        assert fill_of(frame, "features")["fill"] == want
     selector = JMISelector(numTopFeatures=4, outputCol="kept", idCol="id")
     fitted = Pipeline(stages=[selector, BRSVMClassifier(featuresCol="kept", idCol="id")]).fit(frame)
     fitted.write().overwrite().save(str(tmp_path / "model"))
     fitted = PipelineModel.load(str(tmp_path / "model"))
     kept = fitted.stages[0].selectedFeatures
-    rows, whole = (
-        frame_of(day)[0].withColumnRenamed("x", "features"),
-        frame_of(day, want)[0].withColumnRenamed("x", "features"),
-    )
-    full = frame_of(day, want)[1]
-    by_hand = fitted.transform(whole).orderBy("doc").select("rawPrediction").collect()
-    by_hand = np.array([r.rawPrediction.toArray() for r in by_hand])
-    outputs = [fitted.transform(rows)]
-    if not sparse:
-        arrays = rows.select("doc", vector_to_array("features").alias("features"))
-        outputs += [fitted.transform(arrays), streamed(fitted, rows, tmp_path)]
-    for out in outputs:
+    full = values_of(day, want)
+    rows, whole = frame_of(day, values_of(day)), frame_of(day, full)
+    arrays = rows.select("doc", vector_to_array("features").alias("features"))
+    outputs = {
+        "whole": fitted.transform(whole),
+        "vectors": fitted.transform(rows),
+        "arrays": fitted.transform(arrays),
+        "stream": streamed(fitted, rows, tmp_path),
+        "sparse": fitted.transform(frame_of(day, values_of(day), sparse=True)),
+    }
+    for name, out in outputs.items():
         out = out.orderBy("doc").select("kept", "rawPrediction").collect()
         cut = np.array(
             [list(r.kept) if isinstance(r.kept, list) else r.kept.toArray() for r in out]
         )
-        assert cut.tobytes() == (full[:, kept] + 0.0).tobytes()
+        assert cut.tobytes() == (full[:, kept] + 0.0).tobytes(), name
         raw = np.array([r.rawPrediction.toArray() for r in out])
+        if name == "whole":
+            by_hand = raw
         # a batch that holds a sparse row is multiplied as one
         assert (
             np.allclose(raw, by_hand, rtol=1e-12, atol=0)
-            if sparse
+            if name == "sparse"
             else raw.tobytes() == by_hand.tobytes()
-        )
-    if sparse:
-        return
+        ), name
     alone = BRSVMClassifier(idCol="id").fit(frame)  # without a selection: the classifier fills
     raw, want = (
         [r.rawPrediction.toArray() for r in alone.transform(f).orderBy("doc").collect()]
