@@ -94,13 +94,15 @@ def test_transform_writes_columns_under_their_names(spark, tmp_path):
                 "4",
                 "--order",
                 "index",
+                "--engine",
+                "local",
                 "--output",
                 str(tmp_path / "run"),
             ]
         )
         == 0
     )
-    for flags in ([], ["--order", "rank"]):
+    for engine, flags in (("local", []), ("spark", ["--order", "rank"])):
         out = tmp_path / f"out{len(flags)}"
         assert (
             cli.main(
@@ -112,6 +114,8 @@ def test_transform_writes_columns_under_their_names(spark, tmp_path):
                     *flags,
                     "--as",
                     "columns",
+                    "--engine",
+                    engine,
                     "--output",
                     str(out),
                 ]
