@@ -5,6 +5,8 @@ task and over jobs, whatever the partitioning."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pytest
 from oracles import gmba, graphs_msfs, regression, relieff
@@ -33,6 +35,9 @@ DRAWS, ITERATES = (
     ("deepfs", "auto", "forward"),
     ("mifs",),
 )  # the folds of auto and forward follow the ids
+# of dense rows the methods that differ in what they do with a row: sums, draws, neighbours, folds
+# (all methods over partitions of them: `test_rankings`)
+BY_ROWS = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", *DRAWS, *ITERATES)
 
 
 def parameters(method, name):
@@ -48,7 +53,7 @@ def parameters(method, name):
 
 
 def rank(data, name, methods=METHODS, **options):
-    requests = [pipeline.Request.of(method, parameters(method, name), 3) for method in methods]
+    requests = [pipeline.Request.of(method, parameters(method, name), 2) for method in methods]
     return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
 
 
@@ -68,6 +73,13 @@ class Case:
     def __init__(self, spark, name, data_dir):
         self.spark, self.name, self.table, self.kept = spark, name, Table(spark, name, data_dir), {}
         self.hashes, self.times = content_ids(self.table.x, self.table.y)
+        self.methods = METHODS if name == "imdb" else ("mim", *BY_ROWS)
+
+    @cached_property
+    def identified(self):
+        """The rows with the ids that those without any are given."""
+        ids = occurrence_ids(self.hashes, self.times)
+        return self.table.numbered(self.spark, ids).cache()
 
     def get(self, form):
         if form not in self.kept:
@@ -75,12 +87,13 @@ class Case:
         return self.kept[form]
 
     def make_bare(self):
-        return rank(self.table.frame, self.name)
+        return rank(self.table.frame, self.name, self.methods)
 
     def make_numbered(self):
         """Ids as a user has them: no order, nothing to do with the content."""
         ids = np.random.default_rng(8).permutation(10 * len(self.times))[: len(self.times)]
-        return rank(self.table.numbered(self.spark, ids), self.name, row_id="id")
+        numbered = self.table.numbered(self.spark, ids)
+        return rank(numbered, self.name, self.methods, row_id="id")
 
     def make_occurrences(self):
         """Ids of what a ranking reads: a constant label is no part of a row's content there."""
@@ -89,6 +102,7 @@ class Case:
         return rank(
             self.table.numbered(self.spark, occurrence_ids(hashes, times)),
             self.name,
+            self.methods,
             row_id="id",
         )
 
@@ -103,8 +117,16 @@ class Case:
             row_id="id",
         )
 
-    def make_distributed(self, parts):
-        return rank(self.table.frame.repartition(parts), self.name, small_bytes=0)
+    def make_distributed(self):
+        """Of emotions some three hundred rows in each of three partitions; of the other set half of
+        the rows and more in one, fewer than two hundred in each of three, none in a fifth."""
+        frame = self.table.frame
+        if self.name == "imdb":
+            place = F.monotonically_increasing_id() % 10
+            frame = frame.repartition(5, F.when(place < 5, 0).otherwise(place))
+        else:
+            frame = frame.repartition(3)
+        return rank(frame, self.name, self.methods, small_bytes=0)
 
 
 @pytest.fixture(scope="module")
@@ -119,10 +141,15 @@ def case(spark, data_dir):
     yield get
     for each in cases.values():
         each.table.frame.unpersist()
+        if "identified" in vars(each):
+            each.identified.unpersist()
 
 
 def pytest_generate_tests(metafunc):
-    if "name" in metafunc.fixturenames:
+    if "method" in metafunc.fixturenames:
+        rows = [("emotions", method) for method in BY_ROWS]
+        metafunc.parametrize(("name", "method"), rows + [("imdb", method) for method in METHODS])
+    elif "name" in metafunc.fixturenames:
         dense, sparse = "emotions", pytest.param("imdb", marks=pytest.mark.slow)
         metafunc.parametrize("name", [dense, sparse])
 
@@ -152,7 +179,7 @@ def test_ids_of_equal_rows(case, name):
     this = case(name)
     want = np.sort(occurrence_ids(this.hashes, this.times))
     assert len(np.unique(want)) == len(want)
-    for parts in (1, 5):
+    for parts in (1, 5) if name == "emotions" else (3,):
         packed = pack(this.table.frame.repartition(parts))
         ids, labels = collect_labels(packed)
         assert np.array_equal(np.sort(ids), want)
@@ -179,32 +206,16 @@ def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
 
 @pytest.mark.slow
 def test_repeated_rows_over_jobs_give_the_same_bits(case, name, method):
-    """Of seven partitions, of which there are fewer than two hundred rows each, and of three."""
     this = case(name)
-    parts = 7 if name == "imdb" else 3
-    many = this.get(f"distributed {parts}")[method]
+    many = this.get("distributed")[method]
     assert many.distributed
     same_bits(many, this.get("bare")[method])
 
 
-# one of each kind of sum, draw and neighbour
-FAMILIES = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", "mifs")
-
-
-@pytest.mark.slow
-def test_jobs_over_one_partition_give_the_same_bits(case):
-    """Everything that is not a count, over nine hundred sparse rows; counts are integers anyway."""
-    this = case("imdb")
-    one = this.get("bare")
-    many = rank(this.table.frame.repartition(1), "imdb", FAMILIES, small_bytes=0)
-    for method in FAMILIES:
-        assert many[method].distributed and not one[method].distributed
-        same_bits(many[method], one[method])
-
-
 @pytest.mark.slow
 def test_methods_over_rows_equal_their_oracles(case):
-    """Another row is another place in the data: the oracles know nothing of ids."""
+    """Another row is another place in the data: the oracles know nothing of ids. Jobs give the
+    same bits (above)."""
     table = case("emotions").table
     x, y = table.x, table.y
     z = regression.standardise(x)
@@ -231,15 +242,9 @@ def test_methods_over_rows_equal_their_oracles(case):
         ),
     }
     for method, (given, want) in requests.items():
-        for small in (0, 1 << 40):
-            (result,) = pipeline.rank(
-                table.frame, [pipeline.Request.of(method, given)], small_bytes=small
-            )
-            tolerance = 1e-3 if method == "msfs" else 1e-9
-            assert np.abs(result.scores.values - want).max() <= tolerance * np.abs(want).max(), (
-                method,
-                small,
-            )
+        (result,) = pipeline.rank(table.frame, [pipeline.Request.of(method, given)])
+        tolerance = 1e-3 if method == "msfs" else 1e-9
+        assert np.abs(result.scores.values - want).max() <= tolerance * np.abs(want).max(), method
 
 
 @pytest.mark.slow
@@ -257,7 +262,7 @@ def test_mlknn_learns_from_other_places(case, small, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*EXTRACTORS, *CLASSIFIERS])
-def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
+def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, kind):
     """Extractors and classifiers: what they learn is that of unique ids, to the bit."""
     this = case("emotions")
     cls, own = (
@@ -267,9 +272,8 @@ def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
     )
     few = {"subspaces": 2, "generations": 2, "population": 4}
     given = {p.camel: few[p.name] for p in own.parameters if p.name in few}
-    numbered = this.table.numbered(spark, occurrence_ids(this.hashes, this.times))
     bare = cls(**given).fit(this.table.frame).state
-    named = cls(idCol="id", **given).fit(numbered).state
+    named = cls(idCol="id", **given).fit(this.identified).state
     assert set(bare) == set(named)
     for key, value in bare.items():
         other = named[key]
@@ -279,17 +283,15 @@ def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
 
 
 @pytest.mark.slow
-def test_folds_of_repeated_rows_are_even(case, spark):
+def test_folds_of_repeated_rows_are_even(case):
     """Equal rows do not stick together: a row's fold goes by its place, too; the folds are those of
     unique ids."""
     this = case("scene")
-    packed = pack(this.table.frame.repartition(7))
-    numbered = pack(
-        this.table.numbered(spark, occurrence_ids(this.hashes, this.times)), row_id="id"
-    )
+    packed = pack(this.table.frame.repartition(3))
+    numbered = pack(this.identified, row_id="id")
     splits = Protocol.of("5-fold").splits()
     n = len(this.times)
-    for split in splits[:2]:
+    for split in splits[:1]:
         test, train = held_out(packed, split), training(packed, split)
         assert test.profile.n + train.profile.n == n and abs(test.profile.n - n / 5) < 4 * np.sqrt(
             n * 0.16
@@ -311,9 +313,8 @@ def test_folds_of_repeated_rows_are_even(case, spark):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("small", [0, 1 << 40])
-def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
+def test_cross_validated_loss_and_rules_as_with_ids(case, small):
     this = case("scene")
-    numbered = this.table.numbered(spark, occurrence_ids(this.hashes, this.times))
 
     def results(frame, **options):
         requests = [
@@ -325,7 +326,9 @@ def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
         return pipeline.rank(frame, requests, small_bytes=small, **options)
 
     for bare, named in zip(
-        results(this.table.frame.repartition(5)), results(numbered, row_id="id"), strict=True
+        results(this.table.frame.repartition(3)),
+        results(this.identified, row_id="id"),
+        strict=True,
     ):
         same_bits(bare, named)
         assert bare.scores.details.get("cv_loss") == named.scores.details.get("cv_loss")
@@ -346,7 +349,7 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
     wrong = (
         table.numbered(spark, ids)
         .withColumn("id", F.concat(F.lit("doc "), F.col("id").cast("string")))
-        .repartition(5)
+        .repartition(3)
     )
     relieff = pipeline.Request.of("relieff", {"mode": "hamming"})
     with pytest.raises(DataError, match=r"row id 'doc 3' \(column 'id'\).*unique"):
@@ -358,9 +361,8 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
     )
 
     _, first = np.unique(np.column_stack([table.x, table.y]), axis=0, return_inverse=True)
-    equal = table.numbered(spark, first.ravel()).repartition(5)
+    equal = table.numbered(spark, first.ravel()).repartition(3)
     (shared,) = pipeline.rank(equal, [relieff], row_id="id", small_bytes=small)
-    want = case("emotions").get("bare")["relieff"]
     (want,) = pipeline.rank(table.frame, [relieff])
     assert (
         np.abs(shared.scores.values - want.scores.values).max()
@@ -372,7 +374,7 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
 def test_what_only_sums_does_not_look_for_equal_rows(case):
     """One job for `mim`, one for `ridge`, whose sums are exact in any order; where ids matter and
     rows repeat two more, once for the same packed data."""
-    packed = pack(case("imdb").table.frame.repartition(4))
+    packed = pack(case("imdb").table.frame.repartition(2))
     jobs = []
     nearest = {"mode": "hamming", "num_anchors": 50}
     for method, parameters in (
