@@ -198,9 +198,11 @@ def digest(*parts: bytes) -> str:
     return hashlib.sha256(b"|".join(parts)).hexdigest()
 
 
-def ranking(method: str, small_bytes: int = 0, **parameters: Any) -> Callable[[DataFrame], str]:
+def ranking(
+    method: str, small_bytes: int = 0, picks: int = 6, **parameters: Any
+) -> Callable[[DataFrame], str]:
     def run(frame: DataFrame) -> str:
-        request = Request.of(method, parameters, 6)
+        request = Request.of(method, parameters, picks)
         found = pipeline.rank(frame, [request], small_bytes=small_bytes)[0].ranking
         return digest(found["index"].to_numpy().tobytes(), found["score"].to_numpy().tobytes())
 
@@ -269,7 +271,7 @@ def fitted(name: str) -> Callable[[DataFrame], str]:
 
 
 def scored(name: str, broadcast: int = learners.BROADCAST_BYTES) -> Callable[[DataFrame], str]:
-    """A corpus of four files by a model that was fitted without a loss; what it learned from
+    """A corpus of four files by a model that is fitted first, without a loss; what it learned from
     travels up to `broadcast` bytes."""
     known: dict[str, Any] = {}
 
@@ -284,6 +286,7 @@ def scored(name: str, broadcast: int = learners.BROADCAST_BYTES) -> Callable[[Da
             )
             corpus.repartition(4).write.parquet("file://" + known["corpus"])
             struck.update(struck_then)
+            seen.clear()  # those of the model
         spark, out = frame.sparkSession, folder / "out"
         before, learners.BROADCAST_BYTES = learners.BROADCAST_BYTES, broadcast
         try:
@@ -302,7 +305,7 @@ def scored(name: str, broadcast: int = learners.BROADCAST_BYTES) -> Callable[[Da
 
 
 FAMILIES: dict[str, Callable[[DataFrame], str]] = {
-    "counting": ranking("jmi"),
+    "counting": ranking("jmi", picks=3),
     "counting by quantiles": ranking("mim", binning="quantile"),
     "wide counting": wide("jmi"),
     "joint cells": ranking("cmi"),
@@ -335,9 +338,7 @@ def cases_of(
 ) -> None:
     """Prints the stages of a family, or `some` of them, and what each loss in them did."""
     run = FAMILIES[family]
-    struck.update(begun=tempfile.mkdtemp())
     scoring = family.startswith("scoring")
-    run(frame) if scoring else None  # its model
     seen.clear()
     counted = Path(tempfile.mkdtemp())
     struck.update(begun=str(counted))
