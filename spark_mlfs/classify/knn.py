@@ -20,6 +20,7 @@ Deviations: none; equal posteriors, and half of the neighbours, predict 0."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
-from ..errors import DataError
+from ..errors import DataError, DataNotice, setting
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix, bytes_as_floats
 from ..kernels.nearest import NONE, nearest
@@ -48,6 +49,7 @@ from .base import (
     refuse_unknown,
 )
 
+SMALL = 1e-6  # mean square of the ranges below which few distances differ once they are rounded
 LABEL_BYTES = 32  # for each label of a row: kept, and as float64
 # for each neighbour of a row: its id, key and distance, batch by batch and all
 NEIGHBOUR_BYTES = 56
@@ -61,12 +63,28 @@ def point_bytes(is_sparse: bool, features: int) -> int:
     return 4 * features if is_sparse else 3 * features // 2
 
 
+def _tell_small(profile: Profile) -> None:
+    """Warn where features vary by so little that their distances are 0 or nearly so, rounded."""
+    ranges = (profile.high - profile.low)[profile.varying]
+    with np.errstate(over="ignore"):
+        is_small = len(ranges) and (ranges**2).mean() < SMALL
+    if is_small:
+        message = (
+            f"features vary by at most {ranges.max():.2g}, and neighbours are ordered by squared "
+            f"distances of 10 digits behind the point: give {setting('scaling', 'standard')}, or "
+            "larger numbers"
+        )
+        warnings.warn(DataNotice(message), stacklevel=2)
+
+
 class _KNN(Classifier):
     def probabilities(self, p: Values) -> bool:
         return True
 
     def fit(self, engine: Engine, p: Values) -> State:
         beside = self.bytes_beside(engine.profile, p)
+        if p["scaling"] == "none":
+            _tell_small(engine.profile)
         if engine.in_one_process:
             rows = known_rows(engine.gathered(beside), engine.profile)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ FOLDS = 3
 SAVED_COPIES = 3  # of what was learned, while it is saved
 NODE_BYTES = 16  # of liblinear, for each value of the rows and their constant
 LARGEST = 1e75  # a feature; of one beyond 1e80 liblinear does not come to an end
+LARGEST_OF_LOGISTIC = 1e30  # what scikit-learn hands to it
+# liblinear draws from one row of numbers for all threads, and filters of warnings are all threads'
+_in_use = threading.Lock()
 NO_SLOPE = (-1.0, 0.0)  # a and b of a machine without a calibration: 1/(1 + exp(−f))
 LINEAR = (
     Parameter("c", 1.0, Number(0, above=True), "weight of the loss against the penalty ½‖w‖²"),
@@ -139,10 +143,10 @@ def label_machines(
     if norm == "l2":
         x = unit_rows(x)
     y = rows.labels(profile.q)
-    if x.size and max(x.max(), -x.min()) > LARGEST:
+    largest = LARGEST_OF_LOGISTIC if p.get("loss") == "logistic" else LARGEST
+    if x.size and not max(x.max(), -x.min()) <= largest:
         raise DataError(
-            f"a support vector machine takes no features beyond {LARGEST:g}: give "
-            f"{setting('scaling', 'standard')}"
+            f"liblinear takes no features beyond {largest:g}: give {setting('scaling', 'standard')}"
         )
     v = x.shape[1]
     width = v
@@ -196,7 +200,7 @@ def _machine(x: Matrix, y: ndarray, p: Values) -> tuple[ndarray, float, int]:
         machine = LogisticRegression(solver="liblinear", **settings)
     else:
         machine = LinearSVC(dual="auto", **settings)
-    with warnings.catch_warnings(), config_context(assume_finite=True):
+    with _in_use, warnings.catch_warnings(), config_context(assume_finite=True):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
         machine.fit(x, y)
     return machine.coef_[0], float(machine.intercept_[0]), int(np.max(machine.n_iter_))

@@ -13,6 +13,7 @@ from scipy.special import expit
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
+from ..errors import DataError
 from ..kernels.knn import TILE, Rows
 from ..kernels.matrix import Matrix, bytes_as_floats, decisions
 from ..kernels.nearest import Nearest, nearest
@@ -138,6 +139,12 @@ class Machines(Predictor):
             weights = s["weights"][[label], v : v + position]
             scores[:, label] += decisions(before, weights)[:, 0]
             labels[:, label] = scores[:, label] > 0
+        if not np.isfinite(scores).all():
+            largest = abs(x).max()
+            raise DataError(
+                f"a row has features up to {largest:.3g} as they are scaled, too far from the "
+                "training rows for scores that are numbers: correct it"
+            )
         if s.get("scores") == "calibrated":
             return labels, expit(-(s["a"] * scores + s["b"]))
         return labels, scores

@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from ..blocks.codec import State
 from ..engine.base import Engine
-from ..errors import DataError
+from ..errors import DataError, setting
 from ..kernels.matrix import Matrix
 from ..kernels.scaling import unit_rows
 from ..lazy import cached_property
@@ -31,7 +31,7 @@ COPIES = 4  # of rows and labels while a process of their own learns from them
 LOADED_COPIES = 4  # of the model's files, where they are loaded
 HALF = 0.5
 _loaded: dict[str, Any] = {}  # the model that this process has, by what its files hold
-_loading = threading.Lock()
+_in_use = threading.Lock()  # of threads one is in the library at a time, which else ends in a crash
 
 
 def _library() -> Any:
@@ -70,7 +70,12 @@ class PLT(Classifier):
     cost = "some ln q machines a row, one process with all rows"
     one_thread = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("c", 10.0, Number(0, above=True), "weight of the loss against the penalty ½‖w‖²"),
+        Parameter(
+            "c",
+            10.0,
+            Number(0, 1e10, above=True),
+            "weight of the loss against the penalty ½‖w‖²",
+        ),
         Parameter("tol", 0.1, Number(0, above=True), "the solver's stopping tolerance"),
         Parameter("max_leaves", 100, Integer(2), "labels of a node that has no nodes below"),
         Parameter("most_labels", 100, Integer(1), "labels of a row that get a score"),
@@ -118,10 +123,11 @@ def _trained(x: sp.csr_matrix, y: sp.csr_matrix, p: Values) -> dict[str, bytes]:
         folder = Path(scratch)
         sp.save_npz(folder / "x.npz", x, compressed=False)
         sp.save_npz(folder / "y.npz", y, compressed=False)
+        single = np.finfo(np.float32)  # which the library reads its numbers in
         settings = {
-            "liblinear_c": p["c"],
-            "liblinear_eps": p["tol"],
-            "max_leaves": p["max_leaves"],
+            "liblinear_c": float(np.clip(p["c"], single.tiny, single.max)),
+            "liblinear_eps": float(np.clip(p["tol"], single.tiny, single.max)),
+            "max_leaves": min(p["max_leaves"], max(2, y.shape[1])),
             "seed": p["seed"],
         }
         words = [f"{name}={value}" for name, value in settings.items()]
@@ -178,12 +184,14 @@ class TreePredictor(Predictor):
             digest.update(data.tobytes())
         return digest.hexdigest()
 
-    def _model(self) -> Any:
-        with _loading:
+    def _best(self, rows: sp.csr_matrix) -> list[list[tuple[int, float]]]:
+        """Return the best labels of rows, each with its probability."""
+        with _in_use:
             if self._key not in _loaded:
                 _loaded.clear()
                 _loaded[self._key] = self._load()
-            return _loaded[self._key]
+            best = _loaded[self._key].predict_proba(rows, top_k=int(self.state["most"]))
+        return list(best)
 
     def _load(self) -> Any:
         with tempfile.TemporaryDirectory(prefix="spark-mlfs-") as scratch:
@@ -199,10 +207,12 @@ class TreePredictor(Predictor):
         scores = np.zeros((rows.shape[0], s["q"]))
         usable = np.flatnonzero(np.diff(rows.indptr))
         if len(usable):
-            best = self._model().predict_proba(rows[usable], top_k=int(s["most"]))
-            for row, pairs in zip(usable, best, strict=True):
+            for row, pairs in zip(usable, self._best(rows[usable]), strict=True):
                 labels, values = zip(*pairs, strict=True)
                 scores[row, list(labels)] = values
+            if not np.isfinite(scores).all():
+                remedy = setting("c", 10.0)
+                raise DataError(f"the label tree gives no numbers: train it with {remedy}, or less")
         return (scores > HALF).astype(np.uint8), scores
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SelectFromModel
@@ -15,11 +18,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
+from spark_mlfs import DataError
 from spark_mlfs.blocks.arrays import pack_arrays
+from spark_mlfs.errors import DataNotice
 from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.kernels.platt import platt
 from spark_mlfs.kernels.scaling import unit_rows
 from spark_mlfs.sklearn import (
+    BRkNNClassifier,
     BRSVMClassifier,
     ClassifierChainClassifier,
     LogisticClassifier,
@@ -199,3 +205,58 @@ def test_logistic_regression_is_that_of_scikit_learn():
     theirs = LogisticRegression(solver="liblinear", C=1, tol=1e-8, max_iter=10_000)
     expected = theirs.fit(x.toarray(), y[:, 0]).predict_proba(z.toarray())[:, 1]
     np.testing.assert_allclose(dense[:, 0], expected, atol=1e-6)
+
+
+def test_machines_learned_by_several_threads_are_those_of_one():
+    """liblinear draws from one row of numbers, and filters of warnings are those of all threads."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 90))
+    y = (x[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
+    alone = BRSVMClassifier(c=10.0).fit(x, y).coef_
+    filters = warnings.filters[:]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            fits = [*threads.map(lambda _: BRSVMClassifier(c=10.0).fit(x, y).coef_, range(12))]
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(np.array_equal(weights, alone) for weights in fits)
+    assert warnings.filters == filters
+
+
+FAR = np.random.default_rng(1)
+ROWS = FAR.normal(size=(60, 4))
+TRUTH = (ROWS[:, :2] + 0.5 * FAR.normal(size=(60, 2)) > 0).astype(int)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "minmax"])
+@pytest.mark.parametrize("exponent", [-1000, -560, 560, 1000])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_the_unit_of_a_scaled_feature_changes_nothing(form, exponent, scaling):
+    rows = form(np.abs(ROWS))
+    model = LogisticClassifier(scaling=scaling)
+    right = model.fit(rows, TRUTH).predict_proba(rows)
+    moved = np.abs(ROWS)
+    moved[:, 1] = np.ldexp(moved[:, 1], exponent)
+    out = model.fit(form(moved), TRUTH).predict_proba(form(moved))
+    np.testing.assert_allclose(out, right, rtol=1e-9)
+
+
+def test_values_beyond_what_is_learned_or_scored_are_refused():
+    for model, far in ((LogisticClassifier(), 1e31), (BRSVMClassifier(), 1e76)):
+        with pytest.raises(DataError, match=r"no features beyond .*: give scaling='standard'$"):
+            model.fit(far * ROWS, TRUTH)
+        model.fit(ROWS, TRUTH)
+        with pytest.raises(DataError, match=r"a row has features up to 1.7e\+308 as they are sca"):
+            model.predict(np.where(ROWS > 0, 1.7e308, -1.7e308))
+
+
+@pytest.mark.parametrize("model", [MLkNNClassifier(), BRkNNClassifier()])
+def test_small_units_that_round_distances_away_are_told(model):
+    with pytest.warns(DataNotice, match=r"vary by at most 5.\de-06, .*: give scaling='standard'"):
+        model.fit(1e-6 * ROWS, TRUTH)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(0.01 * ROWS, TRUTH)
+        clone(model).set_params(scaling="standard").fit(1e-6 * ROWS, TRUTH)

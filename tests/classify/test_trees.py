@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from spark_mlfs import CLASSIFIERS, DataError, cli, errors
+from spark_mlfs.classify import trees
+from spark_mlfs.classify.trees import TreePredictor
 from spark_mlfs.evaluate.at_k import at_k
 from spark_mlfs.params import check
 from spark_mlfs.testing import engine_of, frame_of
@@ -76,6 +80,45 @@ def test_labels_that_no_row_or_every_row_has(q):
         assert scores[:, 1].max() < 0.01
     with pytest.raises(DataError, match="no row has a feature and a label"):
         fitted(x, 0 * y)
+
+
+def test_threads_take_turns(monkeypatch):
+    """Two at a time in the library end in a crash; of two models each thread has its own."""
+    inside = []
+
+    class Model:
+        def __init__(self, label):
+            self.label = label
+
+        def predict_proba(self, rows, top_k):
+            inside.append(1)
+            assert len(inside) == 1
+            time.sleep(0.001)
+            inside.pop()
+            return [[(self.label, 1.0)]] * rows.shape[0]
+
+    monkeypatch.setattr(TreePredictor, "_load", lambda predictor: Model(predictor.state["label"]))
+    monkeypatch.setattr(trees, "_loaded", {})
+    state = {"columns": np.arange(2), "q": 2, "most": 2}
+    states = [{**state, "label": label, "file a": np.array([label], np.uint8)} for label in (0, 1)]
+    predictors = [TreePredictor(states[number % 2]) for number in range(40)]
+    with ThreadPoolExecutor(8) as threads:
+        scores = [*threads.map(lambda predictor: predictor.predict(np.eye(2))[1], predictors)]
+    assert all((of[:, number % 2] == 1).all() for number, of in enumerate(scores))
+
+
+def test_numbers_beyond_those_of_the_library():
+    pytest.importorskip("napkinxc")
+    x, y = words(n=60, q=8)
+    far = sp.diags(np.logspace(-200, 200, 60)) @ x  # rows of any length
+    _, predictor = fitted(far, y, c=1e-300, tol=1e-300, max_leaves=10**12)
+    scores = predictor.predict(far)[1]
+    assert np.isfinite(scores).all()
+    assert np.array_equal(predictor.predict(x)[1], scores)
+    with pytest.raises(
+        errors.ParameterError, match="c must be a number from above 0 to 10000000000,"
+    ):
+        fitted(x, y, c=1e15)
 
 
 @pytest.mark.slow
