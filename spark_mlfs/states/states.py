@@ -1,7 +1,10 @@
 """States: sums over batches of rows, which merge, and are taken away, exactly.
 
-A `States` object holds sums by kind over batches of rows, its `parts`. The first collection fixes
-the `basis`, the codes and grids of features; later ones reuse it, so that their sums add up.
+A *kind* is what is summed, such as ``"counts 5 width"``: the rows with each of 5 codes of each
+feature, by label (`kinds`). A `States` object holds the sums of its kinds over batches of rows, its
+`parts`. The first collection fixes the `basis`: the edges that make values codes, and the grids
+that make them whole numbers. Later ones reuse it. So all sums are whole numbers, where rows have
+weights in units of 2^exponent, and adding them rounds nothing.
 
 Features and labels are matched by name: those of the basis in its order, then new ones sorted by
 name, so that the order of merges does not show. A sparse feature that a part does not name is 0 in
@@ -9,10 +12,17 @@ its rows; dense features must be those of the basis. A label that a part does no
 its rows do not have.
 
 `StateSum` adds states up, or takes them away: it places the sums of each among the features and
-labels of all, axis by axis, and brings them to the finest unit of weight. Axes have the letters of
-`kinds`: f features, s slots (codes of features but that of 0), q labels, g groups of rows
-(`DeclaredLabels`), G those but the first, which is all rows; L pairs of labels, k all rows and then
-each label. Labelsets, m, are matched when sums are `added`."""
+labels of all, axis by axis, and brings them to the finest unit of weight. Letters of axes:
+
+    f   features
+    s   slots: the codes of a feature but that of 0, feature by feature. Only tables of a `thin`
+        basis, whose rows are mostly 0, have them; others have features and codes apart
+    q   labels
+    g   groups of rows: all rows, then those of each label (`DeclaredLabels`)
+    G   these groups but the first
+    L   pairs of labels
+    k   all rows, then each label
+    m   labelsets, which are matched when sums are `added`"""
 
 from __future__ import annotations
 
@@ -57,11 +67,10 @@ OUTSIDE = "outside"  # the kind that states have only where values lie outside t
 
 @dataclass(frozen=True)
 class CollectedPart:
-    """What was collected at once.
+    """What was collected at once: its `name`, when (`time`), from where (`source`), its `profile`.
 
-    Its `name`, when (`time`), from where (`source`); how many rows by `profile`, which is laid out
-    as the basis with the `features` and `labels` that are new in it. Where some labels are unknown
-    `known` has facts of the rows whose labels are all known (`KnownRows`).
+    `features` and `labels` are only those that the basis does not have. The profile has facts of
+    the rows, such as their number, for the basis's features and labels, then these.
 
     >>> from spark_mlfs.states import collect
     >>> [part.name for part in collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday").parts]
@@ -73,11 +82,11 @@ class CollectedPart:
     features: list[str]
     labels: list[str]
     profile: Profile
-    known: State | None = None
+    known: State | None = None  # `KnownRows`, where some labels are unknown
 
     @property
     def identity(self) -> tuple[str, int, int]:
-        """Return what tells the rows of a part from others.
+        """Return name, number and hash of the rows: equal ones mean that parts are the same.
 
         Without time and source, so that rows collected again under their name are recognised."""
         return self.name, self.profile.n, self.profile.fingerprint
@@ -90,8 +99,8 @@ class CollectedPart:
 class States:
     """The sums of each kind over the rows of all `parts`, on one `basis`.
 
-    `sums`, by kind, are of the basis's features and of those that are new, by name; in units of the
-    parts' finest weight.
+    `sums` has the arrays of each kind by name. They have all `features` and `labels` of the parts,
+    and are in units of 2^`exponent`, the finest of the parts' weights.
 
     >>> from spark_mlfs.states import collect
     >>> states = collect([[0, 1], [1, 0]], [["a"], ["b"]])
@@ -111,7 +120,7 @@ class States:
 
     @cached_property
     def labels(self) -> list[str]:
-        """Names of all labels, in the same order."""
+        """Names of all labels: those of the basis, then new ones by name."""
         return self._names("labels")
 
     def _names(self, attribute: str) -> list[str]:
@@ -132,7 +141,7 @@ class States:
     @property
     def exponent(self) -> int:
         """Return the exponent of the unit of weight, 2^exponent; 0 without weights."""
-        # an option of the basis: all parts have weights, or none has
+        # whether rows have weights is an option of the basis: all parts have them, or none
         exponents = [part.profile.weight_exponent for part in self.parts]
         return min((e for e in exponents if e is not None), default=0)
 
@@ -142,7 +151,7 @@ class States:
         return any(part.profile.has_unknown for part in self.parts)
 
     def known(self) -> State:
-        """Return number, positive labels and features' ends of rows whose labels are all known."""
+        """Return the facts of `KnownRows` over all parts: of rows whose labels are all known."""
         # where a part has no `known`, these are all its rows
         profiles = [self._laid_out(part, part.known or {}) for part in self.parts]
         profile = reduce(Profile.merge, profiles)
@@ -156,11 +165,10 @@ class States:
     def _laid_out(self, part: CollectedPart, known_rows: State) -> Profile:
         """Return the profile of a part among all features and labels.
 
-        With the facts of its `known_rows` (`CollectedPart.known`), if given, in the place of the
-        same facts of all its rows; the other facts stay those of all."""
+        Facts in `known_rows` (`CollectedPart.known`, or {}) replace those of all its rows."""
         facts = dict(known_rows)
         if facts:
-            facts["n"] = int(facts["n"][0])
+            facts["n"] = int(facts["n"][0])  # states hold arrays alone
         profile = replace(part.profile, **facts)
         features = self._positions("features", part.features)
         labels = self._positions("labels", part.labels)
@@ -175,19 +183,19 @@ class States:
     # ---- sums, by feature ----
 
     def dataset(self, partial: bool = False, requests: Sequence[Request] = ()) -> StateRows:
-        """Return the states in the place of rows, for `spark_mlfs.pipeline.rank`.
+        """Return a data set that `spark_mlfs.pipeline.rank` takes as it takes rows.
 
         Where some of the `requests` take pairs, only features whose pairs are counted are ranked.
         Raises `ParameterError` where the states lack sums that `requests` take, `DataError` where
-        nothing can be ranked. `partial` states are some of those that are ranked: one row, or
-        labels or features that do not vary, are no error there."""
+        nothing can be ranked. `partial`: others will be ranked with them, so that one row, or
+        labels or features that do not vary, are no error."""
         for request in requests:
             check_available(self.sums, self.has_unknown, request)
         profile = self.basis.frozen(self.profile)
         idf = states_idf(self)
-        if idf is not None:
-            ends = {"low": profile.low * idf, "high": profile.high * idf}
-            profile = replace(profile, **ends, binary=np.zeros_like(profile.binary))
+        if idf is not None:  # values become tf · idf: 0 and 1 become 0 and idf
+            extremes = {"low": profile.low * idf, "high": profile.high * idf}
+            profile = replace(profile, **extremes, binary=np.zeros_like(profile.binary))
         out = StateRows(
             profile,
             self.features,
@@ -196,7 +204,7 @@ class States:
             states=self,
         )
         check_and_name(out, "the states", "the states", partial)
-        if of_pairs(requests):
+        if of_pairs(requests):  # after the checks, which are of all features
             out.profile = out.profile.only(np.intersect1d(out.profile.varying, self.basis.paired))
         return out
 
@@ -207,9 +215,9 @@ class States:
         last: int,
         start: int = 0,
     ) -> dict[str, slice]:
-        """Return which rows the features first..last have in the arrays of a kind.
+        """Return where the features first..last are along the first axis of a kind's arrays.
 
-        By the letter of their first axis; the arrays begin with the feature `start`."""
+        By the letter of this axis, f or s. The arrays begin with the feature `start`."""
         slices = {"f": slice(first - start, last - start)}
         if name_of(kind) in SLOT_KINDS:
             slots = self.basis.slots(kind, len(self.features))
@@ -218,9 +226,9 @@ class States:
         return slices
 
     def sums_of(self, kind: str, features: ndarray) -> State:
-        """Return the sums of a kind over some features, ascending.
+        """Return the sums of a kind over some `features`: ascending positions, each once.
 
-        What is not made yet is made of the range of these alone."""
+        Lazy sums that are not made yet are made from the first to the last of these alone."""
         first = int(features[0]) if len(features) else 0
         last = int(features[-1]) + 1 if len(features) else 0
         slices = self.row_slices(kind, first, last)
@@ -230,40 +238,40 @@ class States:
             state = select_rows(kind, self.sums[kind], slices)
         if len(features) == last - first:
             return state
-        rows: dict[str, Any] = {"f": features - first}
+        positions: dict[str, Any] = {"f": features - first}
         if "s" in slices:
             slots = self.basis.slots(kind, len(self.features)) - slices["s"].start
-            rows["s"] = runs(slots[features], slots[features + 1])
-        return select_rows(kind, state, rows)
+            positions["s"] = runs(slots[features], slots[features + 1])
+        return select_rows(kind, state, positions)
 
     # ---- where sums go in those of more rows ----
 
     def places_in(self, other: States, kind: str) -> Places:
         """Return where the entries of a kind go among those of `other`, by axis.
 
-        `other` has all features and labels of these states."""
-        features = other._positions("features", self.features[len(self.basis.features) :])
-        labels = other._positions("labels", self.labels[len(self.basis.labels) :])
+        `other` has the same basis, and all features and labels of these states."""
+        feature_places = other._positions("features", self.features[len(self.basis.features) :])
+        label_places = other._positions("labels", self.labels[len(self.basis.labels) :])
         q = len(other.labels)
-        groups, num_groups = group_places(labels, q, self.has_unknown, other.has_unknown)
+        groups, num_groups = group_places(label_places, q, self.has_unknown, other.has_unknown)
         places = {
-            "f": (features, len(other.features)),
-            "q": (labels, q),
+            "f": (feature_places, len(other.features)),
+            "q": (label_places, q),
             "g": (groups, num_groups),
             "G": (groups[1:] - 1, num_groups - 1),  # without the group of all rows
         }
         if name_of(kind) == "label pairs":
-            places["L"] = _label_pair_places(labels, q)
+            places["L"] = _label_pair_places(label_places, q)
             # counted over rows whose labels are all known: there are no groups of unknown ones
-            places["k"] = group_places(labels, q, False, False)
+            places["k"] = group_places(label_places, q, False, False)
         if name_of(kind) in SLOT_KINDS and self.basis.thin:
             slots = self.basis.slots(kind, len(self.features))
             other_slots = other.basis.slots(kind, len(other.features))
-            places["s"] = _slot_places(slots, other_slots, features)
+            places["s"] = _slot_places(slots, other_slots, feature_places)
         return places
 
     def _positions(self, attribute: str, new: Sequence[str]) -> ndarray:
-        """Return where the features or labels of the basis, then `new` ones, are among all."""
+        """Return the places, among all, of the basis's features or labels, then of `new` ones."""
         names = getattr(self, attribute)
         num_basis = len(getattr(self.basis, attribute))
         new_positions = num_basis + positions_of(new, names[num_basis:])
@@ -271,7 +279,7 @@ class States:
 
 
 def _label_pair_places(labels: ndarray, q: int) -> Axis:
-    """Return where the pairs of labels go, the labels being at `labels` of q."""
+    """Return where the pairs of labels go; `labels` are the places of the labels among q."""
     a, b = np.triu_indices(len(labels), 1)
     first = np.minimum(labels[a], labels[b])
     second = np.maximum(labels[a], labels[b])
@@ -280,11 +288,12 @@ def _label_pair_places(labels: ndarray, q: int) -> Axis:
 
 
 def _slot_places(slots: ndarray, other_slots: ndarray, features: ndarray) -> Axis:
-    """Return where the slots of features go, the features being at `features` of the others.
+    """Return where the slots of features go; `features` are the features' places.
 
-    (d + 1,) and (D + 1,) are where the slots of each feature begin, here and there."""
+    `slots` (d + 1,) and `other_slots` (D + 1,): where those of each feature begin, here and there.
+    """
     size = int(other_slots[-1])
-    if slots is other_slots:  # one array of the basis's cache: both have the same features
+    if slots is other_slots:  # a short cut: the basis keeps one array for the same features
         return np.arange(size), size
     starts = other_slots[features]
     return runs(starts, starts + np.diff(slots)), size
@@ -299,13 +308,13 @@ def merge(*states: States | Sequence[States]) -> States:
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
     >>> merge(first, collect([[1, 1]], [["c"]], like=first, name="tuesday")).labels
     ['a', 'b', 'c']"""
-    parts = listed(states)
-    check(parts)
-    return summed(parts)
+    collected_states = listed(states)
+    check(collected_states)
+    return summed(collected_states)
 
 
 def summed(states: Sequence[States], lazy: bool = False) -> States:
-    """Return states that fit each other as one; `lazy` ones are added up when sums are needed."""
+    """Return states that fit each other as one; `lazy`: a sum is made when it is needed."""
     out = states[0] if len(states) == 1 else StateSum(states, [1] * len(states)).total
     if lazy or not isinstance(out.sums, LazySums):
         return out
@@ -335,15 +344,16 @@ def subtract(states: States, *taken: States) -> States:
         raise ParameterError("nothing is left: every part of the states is taken away")
     difference = StateSum((states, *taken), [1] + [-1] * len(taken))
     parts = tuple(part for part in states.parts if part.identity in remaining)
-    left = States(states.basis, parts, {})
+    remainder = States(states.basis, parts, {})
     # Dropped here: features, labels and groups of unknown labels that no remaining part has. They
     # are 0 in the difference if the sums taken are those that were merged.
     sums = {
-        kind: _restricted(difference.total, left, kind, state) for kind, state in difference.items()
+        kind: _restricted(difference.total, remainder, kind, state)
+        for kind, state in difference.items()
     }
     if any(map(counts_less, sums.values())):
         raise DataError(f"more rows would be taken away than there are: {NOT_MERGED}")
-    return replace(left, sums=sums)
+    return replace(remainder, sums=sums)
 
 
 def _same_names(part: CollectedPart, other: CollectedPart) -> bool:
@@ -360,16 +370,16 @@ def check(states: Sequence[States], disjoint: bool = True) -> None:
         _check_fit(states[0], other)
     if not disjoint:
         return
-    known: dict[tuple[int, int], CollectedPart] = {}
+    seen: dict[tuple[int, int], CollectedPart] = {}
     for collected in states:
-        fresh: dict[tuple[int, int], CollectedPart] = {}
-        for part in collected.parts:
-            content = part.identity[1:]
-            twin = known.get(content)
+        of_these: dict[tuple[int, int], CollectedPart] = {}
+        for part in collected.parts:  # compared with those of others: these were when they merged
+            content = part.identity[1:]  # a second name makes no other rows of them
+            twin = seen.get(content)
             if twin is not None:
                 raise ParameterError(_twice(part, twin))
-            fresh[content] = part
-        known |= fresh
+            of_these[content] = part
+        seen |= of_these
 
 
 def _twice(part: CollectedPart, twin: CollectedPart) -> str:
@@ -387,9 +397,9 @@ def _check_fit(first: States, other: States) -> None:
     difference = other.basis.difference(first.basis)
     if difference is not None:
         raise ParameterError(f"{subject}: {difference}; collect later states like the first one")
-    lacking = sorted((first.sums.keys() ^ other.sums.keys()) - {OUTSIDE})
-    if lacking:
-        sums = describe_kind(lacking[0])
+    one_sided = sorted((first.sums.keys() ^ other.sums.keys()) - {OUTSIDE})
+    if one_sided:
+        sums = describe_kind(one_sided[0])
         raise ParameterError(f"{subject}: only one has {sums}; collect both for the same methods")
 
 
@@ -413,15 +423,16 @@ def _parts_of(states: Iterable[States]) -> Iterable[CollectedPart]:
 
 
 class StateSum(LazySums):
-    """The sums of states, each times its sign; `total` is the `States` that hold them.
+    """The sums of states, each times its sign; `total` is the `States` object that has them.
 
-    `total.parts` are those of the states that are added: what is taken away is among them, so that
-    the rows and the profile of `total` are of more than its sums where a sign is −1. Its features,
-    labels, unit of weight and `has_unknown` always hold."""
+    Where a sign is −1, `total.rows` and `total.profile` are not those of its sums: they are of all
+    states that are added, with what is taken away. Only its features, labels, `exponent` and
+    `has_unknown`, by which sums are placed, are those of its sums."""
 
     def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
         super().__init__({kind for collected in states for kind in collected.sums})
         parts_added = _parts_of(s for s, sign in zip(states, signs, strict=True) if sign > 0)
+        # so that the order of merges does not show
         parts = sorted(parts_added, key=lambda part: (part.time, *part.identity))
         self.total = States(states[0].basis, tuple(parts), self)
         # for its checks alone: weights too far apart are refused before any is added up
@@ -444,29 +455,29 @@ class StateSum(LazySums):
 
         They are cut from the sums of all features where these are made already, or where a range
         is asked of a kind that is not `BY_FEATURE`; else they are added up, and not kept."""
-        d = len(self.total.features)
-        last = d if last is None else last
-        divisible = name_of(kind) in BY_FEATURE or last - first == d
+        num_features = len(self.total.features)
+        last = num_features if last is None else last
+        divisible = name_of(kind) in BY_FEATURE or last - first == num_features
         if kind in self._made or not divisible:
             return select_rows(kind, self[kind], self.total.row_slices(kind, first, last))
-        parts = []
+        sums = []
         places = []
         signs = []
-        for states, own_places, sign in self._terms_of(kind):
-            part, range_places = self._range_of(
+        for states, all_places, sign in self._terms_of(kind):
+            range_sums, range_places = self._range_of(
                 states,
-                own_places,
+                all_places,
                 kind,
                 first,
                 last,
             )
-            parts.append(part)
+            sums.append(range_sums)
             places.append(range_places)
             signs.append(sign)
-        graded = bool(self.total.basis.options.get("graded"))
+        graded = bool(self.total.basis.options.get("graded"))  # labelsets differ by grades, too
         return added(
             kind,
-            parts,
+            sums,
             places,
             signs,
             graded,
@@ -487,41 +498,41 @@ class StateSum(LazySums):
         own_first, own_last = np.searchsorted(places["f"][0], (first, last)).tolist()
         own_slices = states.row_slices(kind, own_first, own_last)
         range_places = dict(places)
-        for axis, rows in self.total.row_slices(kind, first, last).items():
-            if axis in places:
-                positions = places[axis][0][own_slices[axis]] - rows.start
-                range_places[axis] = (positions, rows.stop - rows.start)
+        for letter, span in self.total.row_slices(kind, first, last).items():
+            if letter in places:  # slots are there on a thin basis alone
+                positions = places[letter][0][own_slices[letter]] - span.start
+                range_places[letter] = (positions, span.stop - span.start)
         sums = states.sums_of(kind, np.arange(own_first, own_last))
         return shifted_up(sums, states.exponent - self.total.exponent), range_places
 
 
 def _restricted(
     total: States,
-    left: States,
+    remainder: States,
     kind: str,
     state: State,
 ) -> State:
-    """Return the sums of the features and labels that the parts which are `left` still name.
+    """Return the sums cut to the features, labels and unit of weight of the `remainder`.
 
-    Raises `DataError` where the others, or bits below the unit of weight that is left, are not
-    0."""
-    places = left.places_in(total, kind)
-    bits = left.exponent - total.exponent
+    Raises `DataError` where what is cut off `total` (`StateSum.total`) is not 0."""
+    places = remainder.places_in(total, kind)
+    bits = remainder.exponent - total.exponent
     lowered = shifted_down(state, bits)
-    dropped = bits > 0 and not same_sums(shifted_up(lowered, bits), state)
+    lost = bits > 0 and not same_sums(shifted_up(lowered, bits), state)
     out: State = {}
     for name, value in lowered.items():
         for axis, letter in enumerate(axes_of(kind, name, dims_of(value))):
             if letter in places:
                 positions, _ = places[letter]
-                # what is left is a subset of total's, in its order: an equal number is all
+                # the remainder has a subset of total's, in its order: an equal number is all
                 if value.shape[axis] != len(positions):
                     others = np.delete(np.arange(value.shape[axis]), positions)
                     along = (slice(None),) * axis
-                    dropped = dropped or bool((value[(*along, others)] != 0).sum())
+                    # by sum, as CSR matrices have no any()
+                    lost = lost or bool((value[(*along, others)] != 0).sum())
                     value = value[(*along, positions)]
         out[name] = value
-    if dropped:
+    if lost:
         raise DataError(f"something of what is taken away would stay behind: {NOT_MERGED}")
     return out
 
@@ -540,9 +551,9 @@ def described_parts(states: States) -> list[dict[str, Any]]:
 
 
 def out_of_range_shares(states: States) -> dict[str, float]:
-    """Return the share of the rows in which a feature lies outside the edges of the basis.
+    """Return the share of the rows, or of their weight, with a feature outside the basis's edges.
 
-    By name, of the features of which some rows do."""
+    By name, of the features of which some rows are."""
     counts = states.sums.get(OUTSIDE, {}).get("outside", np.zeros(0))
     total = states.profile.total
     return {states.features[f]: float(counts[f] / total) for f in np.flatnonzero(counts)}
