@@ -50,7 +50,7 @@ ABSENT_FEATURE = {
 }  # facts of one that is 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # `id` compares them
 class Basis:
     """What makes sums comparable: names, codes, grids and options of the first rows.
 
@@ -72,9 +72,7 @@ class Basis:
     options: dict[str, Any] = field(default_factory=dict)
     edges: dict[int, ndarray] = field(default_factory=dict)
     rules: ndarray | None = None
-    _slots: dict[tuple[str, int], ndarray] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
+    _slots: dict[tuple[str, int], ndarray] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
     def of(

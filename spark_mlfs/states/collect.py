@@ -44,7 +44,7 @@ from .kinds import PAIR_KINDS, bins_of, name_of
 from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
 from .own_statistics import DeclaredLabels, Fingerprint, KeyedGrams, OutOfRangeCounts
 from .pairs import check_bytes, pair_sums
-from .states import CollectedPart, States, summed
+from .states import CollectedPart, States, check_type, summed
 from .sums import in_words, without_empty
 
 TAGS = "_spark_mlfs_tags"  # the column of labels that are made of texts
@@ -97,6 +97,8 @@ def collect(  # noqa: PLR0913
     4
     """
     needs = needs_of(methods, method_params)
+    if like is not None:
+        check_type(like, "give such an object as like")
     grades = Grades.of(spec.check(GRADING, grading, "collect"))
     budgets = Budgets(driver=memory_of(memory_bytes), worker=memory_of(memory_bytes))
     reading: dict[str, Any] = {

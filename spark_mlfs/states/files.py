@@ -34,7 +34,7 @@ from ..statistics.base import compact, paste
 from .basis import FEATURE_ARRAYS, Basis
 from .kinds import axes_of, dims_of, select_rows
 from .needs import check_available, finer, kinds_of, of_pairs
-from .states import CollectedPart, States, check, described_parts, summed
+from .states import CollectedPart, States, check, check_type, described_parts, summed
 from .sums import LazySums
 from .whole import (
     SumsFile,
@@ -63,6 +63,7 @@ def save(states: States, path: str, overwrite: bool = False) -> None:
     >>> save(collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday"), "states/monday")
     >>> load("states/monday").rows
     2"""
+    check_type(states, "give one such object")
     output = Output(local_path(path), overwrite)
     output.check()
     with output.writing(LocalSession()) as place:  # type: ignore[arg-type]

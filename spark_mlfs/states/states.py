@@ -3,8 +3,8 @@
 A *kind* is what is summed, such as ``"counts 5 width"``: the rows with each of 5 codes of each
 feature, by label (`kinds`). A `States` object holds the sums of its kinds over batches of rows, its
 `parts`. The first collection fixes the `basis`: the edges that make values codes, and the grids
-that make them whole numbers. Later ones reuse it. So all sums are whole numbers, where rows have
-weights in units of 2^exponent, and adding them rounds nothing.
+that make them whole numbers. Later ones reuse it. So all sums are whole numbers, of weights in
+units of 2^exponent, and adding rounds nothing.
 
 Features and labels are matched by name: those of the basis in its order, then new ones sorted by
 name, so that the order of merges does not show. A sparse feature that a part does not name is 0 in
@@ -12,17 +12,17 @@ its rows; dense features must be those of the basis. A label that a part does no
 its rows do not have.
 
 `StateSum` adds states up, or takes them away: it places the sums of each among the features and
-labels of all, axis by axis, and brings them to the finest unit of weight. Letters of axes:
+labels of all, axis by axis, and brings them to the finest unit of weight (`added` matches
+labelsets). Letters of axes:
 
     f   features
-    s   slots: the codes of a feature but that of 0, feature by feature. Only tables of a `thin`
-        basis, whose rows are mostly 0, have them; others have features and codes apart
+    s   slots: the codes of features but that of 0, feature by feature. Only tables of a `thin`
+        basis, of rows that are mostly 0, have this axis; others have one of codes
     q   labels
     g   groups of rows: all rows, then those of each label (`DeclaredLabels`)
     G   these groups but the first
     L   pairs of labels
-    k   all rows, then each label
-    m   labelsets, which are matched when sums are `added`"""
+    k   all rows, then each label"""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ from .sums import (
     LazySums,
     Places,
     added,
-    counts_less,
     group_places,
+    has_negative_counts,
     same_sums,
     shifted_down,
     shifted_up,
@@ -62,15 +62,15 @@ from .sums import (
 BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
 SLOT_KINDS = ("counts", "labelset counts")  # kinds whose tables may go by slots
 NOT_MERGED = "the states are not those that were merged"
-OUTSIDE = "outside"  # the kind that states have only where values lie outside the edges
+OUTSIDE = "outside"  # the kind, and its array, of states with values outside the edges
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CollectedPart:
     """What was collected at once: its `name`, when (`time`), from where (`source`), its `profile`.
 
-    `features` and `labels` are only those that the basis does not have. The profile has facts of
-    the rows, such as their number, for the basis's features and labels, then these.
+    `features` and `labels` are only those that the basis does not have; the profile has facts of
+    the basis's, then of these.
 
     >>> from spark_mlfs.states import collect
     >>> [part.name for part in collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday").parts]
@@ -95,12 +95,12 @@ class CollectedPart:
         return self.name or f"{self.profile.n} rows of {self.time or 'an unknown time'}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity: arrays have no one truth
 class States:
     """The sums of each kind over the rows of all `parts`, on one `basis`.
 
-    `sums` has the arrays of each kind by name. They have all `features` and `labels` of the parts,
-    and are in units of 2^`exponent`, the finest of the parts' weights.
+    `sums`: the arrays of each kind by name, over all `features` and `labels`, in units of
+    2^`exponent`.
 
     >>> from spark_mlfs.states import collect
     >>> states = collect([[0, 1], [1, 0]], [["a"], ["b"]])
@@ -120,7 +120,7 @@ class States:
 
     @cached_property
     def labels(self) -> list[str]:
-        """Names of all labels: those of the basis, then new ones by name."""
+        """Names of all labels, likewise."""
         return self._names("labels")
 
     def _names(self, attribute: str) -> list[str]:
@@ -140,8 +140,8 @@ class States:
 
     @property
     def exponent(self) -> int:
-        """Return the exponent of the unit of weight, 2^exponent; 0 without weights."""
-        # whether rows have weights is an option of the basis: all parts have them, or none
+        """Return the exponent of the parts' finest unit of weight; 0 without weights."""
+        # weights are an option of the basis: all parts have them, or none
         exponents = [part.profile.weight_exponent for part in self.parts]
         return min((e for e in exponents if e is not None), default=0)
 
@@ -165,7 +165,7 @@ class States:
     def _laid_out(self, part: CollectedPart, known_rows: State) -> Profile:
         """Return the profile of a part among all features and labels.
 
-        Facts in `known_rows` (`CollectedPart.known`, or {}) replace those of all its rows."""
+        Facts in `known_rows` (`CollectedPart.known`, or {}) replace those of all rows."""
         facts = dict(known_rows)
         if facts:
             facts["n"] = int(facts["n"][0])  # states hold arrays alone
@@ -200,7 +200,7 @@ class States:
             profile,
             self.features,
             self.labels,
-            True,
+            named=True,
             states=self,
         )
         check_and_name(out, "the states", "the states", partial)
@@ -253,7 +253,9 @@ class States:
         feature_places = other._positions("features", self.features[len(self.basis.features) :])
         label_places = other._positions("labels", self.labels[len(self.basis.labels) :])
         q = len(other.labels)
-        groups, num_groups = group_places(label_places, q, self.has_unknown, other.has_unknown)
+        groups, num_groups = group_places(
+            label_places, q, before=self.has_unknown, after=other.has_unknown
+        )
         places = {
             "f": (feature_places, len(other.features)),
             "q": (label_places, q),
@@ -263,7 +265,7 @@ class States:
         if name_of(kind) == "label pairs":
             places["L"] = _label_pair_places(label_places, q)
             # counted over rows whose labels are all known: there are no groups of unknown ones
-            places["k"] = group_places(label_places, q, False, False)
+            places["k"] = group_places(label_places, q, before=False, after=False)
         if name_of(kind) in SLOT_KINDS and self.basis.thin:
             slots = self.basis.slots(kind, len(self.features))
             other_slots = other.basis.slots(kind, len(other.features))
@@ -271,7 +273,7 @@ class States:
         return places
 
     def _positions(self, attribute: str, new: Sequence[str]) -> ndarray:
-        """Return the places, among all, of the basis's features or labels, then of `new` ones."""
+        """Return the places of the basis's features or labels, then of `new` ones, among all."""
         names = getattr(self, attribute)
         num_basis = len(getattr(self.basis, attribute))
         new_positions = num_basis + positions_of(new, names[num_basis:])
@@ -288,12 +290,12 @@ def _label_pair_places(labels: ndarray, q: int) -> Axis:
 
 
 def _slot_places(slots: ndarray, other_slots: ndarray, features: ndarray) -> Axis:
-    """Return where the slots of features go; `features` are the features' places.
+    """Return where the slots of features go, the features being at `features`.
 
     `slots` (d + 1,) and `other_slots` (D + 1,): where those of each feature begin, here and there.
     """
     size = int(other_slots[-1])
-    if slots is other_slots:  # a short cut: the basis keeps one array for the same features
+    if slots is other_slots:  # a short cut: one array of the basis's cache
         return np.arange(size), size
     starts = other_slots[features]
     return runs(starts, starts + np.diff(slots)), size
@@ -314,7 +316,7 @@ def merge(*states: States | Sequence[States]) -> States:
 
 
 def summed(states: Sequence[States], lazy: bool = False) -> States:
-    """Return states that fit each other as one; `lazy`: a sum is made when it is needed."""
+    """Return states that fit each other as one; `lazy`: sums are made when needed."""
     out = states[0] if len(states) == 1 else StateSum(states, [1] * len(states)).total
     if lazy or not isinstance(out.sums, LazySums):
         return out
@@ -324,26 +326,31 @@ def summed(states: Sequence[States], lazy: bool = False) -> States:
 def subtract(states: States, *taken: States) -> States:
     """Return the states without the rows of others that were merged into them.
 
-    Raises `ParameterError` where they were not.
+    Raises `ParameterError` where they were not, or are given twice.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
     >>> later = collect([[1, 1]], [["c"]], like=first, name="tuesday")
     >>> subtract(merge(first, later), first).rows
     1"""
+    check_type(states, "give first the one object that loses rows")
     taken = listed(taken)
     check((states, *taken), disjoint=False)
-    remaining = {part.identity: part for part in states.parts}
+    merged = {part.identity: part for part in states.parts}
+    identities = set()
     for part in _parts_of(taken):
-        merged = remaining.pop(part.identity, None)
-        if merged is None or not _same_names(part, merged):
+        twin = merged.get(part.identity)
+        if twin is None or not _same_names(part, twin):
             raise ParameterError(
                 f"{part} is not among what was merged: only that can be taken away"
             )
-    if not remaining:
+        if part.identity in identities:
+            raise ParameterError(f"{part} would be taken away twice: give it once")
+        identities.add(part.identity)
+    parts = tuple(part for part in states.parts if part.identity not in identities)
+    if not parts:
         raise ParameterError("nothing is left: every part of the states is taken away")
     difference = StateSum((states, *taken), [1] + [-1] * len(taken))
-    parts = tuple(part for part in states.parts if part.identity in remaining)
     remainder = States(states.basis, parts, {})
     # Dropped here: features, labels and groups of unknown labels that no remaining part has. They
     # are 0 in the difference if the sums taken are those that were merged.
@@ -351,7 +358,7 @@ def subtract(states: States, *taken: States) -> States:
         kind: _restricted(difference.total, remainder, kind, state)
         for kind, state in difference.items()
     }
-    if any(map(counts_less, sums.values())):
+    if any(map(has_negative_counts, sums.values())):
         raise DataError(f"more rows would be taken away than there are: {NOT_MERGED}")
     return replace(remainder, sums=sums)
 
@@ -373,8 +380,8 @@ def check(states: Sequence[States], disjoint: bool = True) -> None:
     seen: dict[tuple[int, int], CollectedPart] = {}
     for collected in states:
         of_these: dict[tuple[int, int], CollectedPart] = {}
-        for part in collected.parts:  # compared with those of others: these were when they merged
-            content = part.identity[1:]  # a second name makes no other rows of them
+        for part in collected.parts:  # not with each other: merge has compared them
+            content = part.identity[1:]  # whatever the name
             twin = seen.get(content)
             if twin is not None:
                 raise ParameterError(_twice(part, twin))
@@ -387,7 +394,7 @@ def _twice(part: CollectedPart, twin: CollectedPart) -> str:
         return f"{part} is there twice: its rows would count twice; give it once"
     return (
         f"{part} has the rows of {twin}, under another name: they would count twice; give one of "
-        "the two, or collect rows that occur twice at once"
+        "the two, or collect rows that do occur twice in one call"
     )
 
 
@@ -410,12 +417,16 @@ def listed(states: Sequence[Any]) -> tuple[States, ...]:
     if len(states) == 1 and isinstance(states[0], Iterable):
         states = tuple(states[0])
     for value in states:
-        if not isinstance(value, States):
-            raise ParameterError(
-                f"states are what collect and load return, not {shown(value)}: give them one by "
-                "one, or as a list"
-            )
+        check_type(value, "give them one by one, or as a list")
     return tuple(states)
+
+
+def check_type(value: Any, remedy: str) -> None:
+    """Raise `ParameterError` with the remedy for anything but a `States` object."""
+    if not isinstance(value, States):
+        raise ParameterError(
+            f"states are what collect and load return, not {shown(value)}: {remedy}"
+        )
 
 
 def _parts_of(states: Iterable[States]) -> Iterable[CollectedPart]:
@@ -425,20 +436,19 @@ def _parts_of(states: Iterable[States]) -> Iterable[CollectedPart]:
 class StateSum(LazySums):
     """The sums of states, each times its sign; `total` is the `States` object that has them.
 
-    Where a sign is −1, `total.rows` and `total.profile` are not those of its sums: they are of all
-    states that are added, with what is taken away. Only its features, labels, `exponent` and
-    `has_unknown`, by which sums are placed, are those of its sums."""
+    Where a sign is −1, `total.rows` and `total.profile` are not those of its sums: rows that are
+    taken away count there. Only its features, labels, `exponent` and `has_unknown` are."""
 
     def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
         super().__init__({kind for collected in states for kind in collected.sums})
         parts_added = _parts_of(s for s, sign in zip(states, signs, strict=True) if sign > 0)
-        # so that the order of merges does not show
+        # sorted: the order of merges does not show
         parts = sorted(parts_added, key=lambda part: (part.time, *part.identity))
         self.total = States(states[0].basis, tuple(parts), self)
-        # for its checks alone: weights too far apart are refused before any is added up
-        self.total.dataset(partial=True)
         self._terms = [*zip(states, signs, strict=True)]
         self._placed: dict[str, list[tuple[States, Places, int]]] = {}
+        # for its checks alone: weights too far apart are refused before any is added up
+        self.total.dataset(partial=True)
 
     def _terms_of(self, kind: str) -> list[tuple[States, Places, int]]:
         """Return the states that have a kind, where its entries go, and the signs."""
@@ -514,7 +524,7 @@ def _restricted(
 ) -> State:
     """Return the sums cut to the features, labels and unit of weight of the `remainder`.
 
-    Raises `DataError` where what is cut off `total` (`StateSum.total`) is not 0."""
+    Raises `DataError` where what is cut off is not 0."""
     places = remainder.places_in(total, kind)
     bits = remainder.exponent - total.exponent
     lowered = shifted_down(state, bits)
@@ -524,7 +534,7 @@ def _restricted(
         for axis, letter in enumerate(axes_of(kind, name, dims_of(value))):
             if letter in places:
                 positions, _ = places[letter]
-                # the remainder has a subset of total's, in its order: an equal number is all
+                # a subset of total's, in its order: an equal number is all
                 if value.shape[axis] != len(positions):
                     others = np.delete(np.arange(value.shape[axis]), positions)
                     along = (slice(None),) * axis
@@ -538,7 +548,7 @@ def _restricted(
 
 
 def described_parts(states: States) -> list[dict[str, Any]]:
-    """Return the parts as a manifest has them, one after the other."""
+    """Return the parts as a manifest has them."""
     return [
         {
             "name": p.name,
@@ -554,6 +564,6 @@ def out_of_range_shares(states: States) -> dict[str, float]:
     """Return the share of the rows, or of their weight, with a feature outside the basis's edges.
 
     By name, of the features of which some rows are."""
-    counts = states.sums.get(OUTSIDE, {}).get("outside", np.zeros(0))
+    counts = states.sums.get(OUTSIDE, {}).get(OUTSIDE, np.zeros(0))
     total = states.profile.total
     return {states.features[f]: float(counts[f] / total) for f in np.flatnonzero(counts)}

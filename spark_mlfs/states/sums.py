@@ -338,7 +338,7 @@ def triangle(a: Any, b: Any, size: int) -> ndarray:
     return out
 
 
-def counts_less(state: State) -> bool:
+def has_negative_counts(state: State) -> bool:
     """Return whether some count is below 0: what was taken away had not been there."""
     for name, value in state.items():
         if base_of(name) in COUNTED:

@@ -25,7 +25,7 @@ from ..output.manifest import as_json
 from ..params import from_json
 from .basis import ABSENT_FEATURE
 from .kinds import KINDS, axes_of, dims_of, name_of
-from .sums import counts_less
+from .sums import has_negative_counts
 
 SEALED = 3  # the first format whose manifest has checksums
 SUMS = "sums.parquet"
@@ -261,7 +261,7 @@ def check_sums(
                 raise ValueError(f"{name!r} of {kind!r} are sums of other rows")
         if sp.issparse(value):
             value.check_format(full_check=True)
-    if counts_less(state):
+    if has_negative_counts(state):
         raise ValueError(f"{kind!r} has counts below 0")
 
 

@@ -3,6 +3,7 @@ remaining rows do in one pass."""
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -563,6 +564,41 @@ def test_nearly_as_many_rows_as_fit_are_taken_away_again():
     left = states.subtract(merged, days[0], days[1])
     wanted = states.rank(days[2], "mim")
     pd.testing.assert_frame_equal(states.rank(left, "mim"), wanted, check_exact=True)
+
+
+def test_what_is_no_states_is_refused_in_one_line(tmp_path):
+    """Wherever one object is taken: a list of one, a number, and a path are none."""
+    first = states.collect([[0, 1], [1, 0]], [["a"], ["b"]], name="first")
+    for value in ([first], 5, "days/first"):
+        for call in (
+            lambda value: states.subtract(value, first),
+            lambda value: states.save(value, str(tmp_path / "none")),
+            lambda value: states.collect([[1, 1]], [["a"]], like=value),
+        ):
+            with pytest.raises(
+                ParameterError, match="states are what collect and load return"
+            ) as e:
+                call(value)
+            assert "\n" not in str(e.value)
+
+
+def test_a_part_taken_away_twice_is_not_said_to_be_absent():
+    first = states.collect([[0, 1], [1, 0]], [["a"], ["b"]], name="first")
+    later = states.collect([[1, 1]], [["a"]], like=first, name="later")
+    merged = states.merge(first, later)
+    for taken in ([later, later], [merged, later]):
+        with pytest.raises(ParameterError, match="later would be taken away twice: give it once"):
+            states.subtract(merged, *taken)
+
+
+def test_states_and_parts_are_compared_as_objects():
+    """A content has arrays, which are neither hashed nor equal as a whole."""
+    first = states.collect([[0, 1], [1, 0]], [["a"], ["b"]], name="first")
+    for value in (first, first.parts[0], first.basis):
+        copy = pickle.loads(pickle.dumps(value))
+        assert value != copy
+        assert value in {value}
+        assert value not in [copy]
 
 
 def test_what_would_stay_behind_is_refused():
