@@ -1,25 +1,28 @@
 """Contingency counts: how many rows with code c of feature f fall into each group of a target.
 
-The counts N(f = c, group) are what every filter starts from. A target's groups are all rows and the
-rows of each label, or of each labelset (`targets`). Counts given another feature, and given the
-joint values of several, are the same operation with the groups split by these (`links`, `joint`).
+The counts N(f = c, group) are what every filter starts from, exact whatever the partitioning.
+Counts given another feature, and given the joint values of several, are the same operation with the
+groups split by these (`links`, `joint`). The groups of a target (`targets`) are, above all,
 
-Sparse tables store no counts for the code of value 0. A *slot* is one (feature, other code) pair;
-the slots of a feature stand together. The missing count is the group's total minus the counts of
-the feature's slots in this group. Counts are exact, whatever the partitioning.
+- labels: group 0 is all rows, group 1 + l the rows with label l; or
+- classes: each group is the rows of a labelset, so that no row is in two.
 
-Where rows have weights, "rows" are their weights in whole units (`blocks.weights`).
+Words:
 
-Shapes: `width` codes (the most that a feature has), `size` groups, `slots` of all the features
-meant. Ranges first..last, start..stop are half-open: the last is not in them. `first` and `last`
-are positions among all varying features, `start` and `stop` among those of a `Counts`.
+    position   of a feature among all of the `Coding`, most often those that vary: first..last
+    place      of a feature among those of a `Counts`: start..stop
+    slot       a feature and one of its codes but that of 0. The slots of a feature stand together
+    mass       what a row weighs in whole units (`blocks.weights`); then "rows" are their mass
+    size       the number of groups
+    width      the most codes that a feature has
 
-Layouts of a table:
+Ranges are half-open: the last is not in them. Sparse tables have no counts for the code of 0: they
+are the group's total minus the counts of the feature's slots. Layouts of a table:
 
-    dense                 (features, width, size)
-    sparse, whole state   CSR (size, slots), as `TwoWay.partial` multiplies it out
+    dense                 (features, width, size) int64
+    sparse, whole state   CSR (size, slots), the product that `TwoWay.partial` makes
     sparse, of a range    CSR (slots, size), as a range is cut from the one-hot columns
-    sparse, in `Counts`   CSC (size, slots): slot by slot, from either"""
+    sparse, in `Counts`   CSC (size, slots), from either; its counts may be int32"""
 
 from __future__ import annotations
 
@@ -60,10 +63,11 @@ Grouping = tuple[ndarray, ndarray, Target]
 
 @dataclass
 class Counts:
-    """Counts of every varying feature, code and group: the result of `TwoWay`.
+    """Counts of the features first..last by code and group: the result of `TwoWay`.
 
     `table` is dense, (features, width, size), or CSC, (size, slots); `totals` (size,) are the rows
-    of each group. They are of the varying features first..last, of all where `last` is None."""
+    of each group. `label_rows`, `by_slot`, `links`, `rows_of_slots` and `stored` are of sparse
+    tables."""
 
     coding: Coding
     totals: ndarray
@@ -95,7 +99,7 @@ class Counts:
 
     @cached_property
     def by_slot(self) -> sp.csr_matrix:
-        """Return a sparse table as CSR (slots, size) int64, in order: a copy.
+        """Return the table as CSR (slots, size) int64, in order: a copy, as sums are made of it.
 
         It is kept: the two-way counts of classes are read again for each pick (see `links`)."""
         table = self.table.T.tocsr().astype(np.int64)
@@ -104,18 +108,18 @@ class Counts:
 
     @cached_property
     def links(self) -> LinkCells:
-        """Return sparse counts of all rows and the labels laid out for links.
+        """Return the counts of labels laid out for links.
 
         A pick is a feature that a greedy method has chosen; its links are the information of every
         feature given it (the module `links`). Each pick reads these counts: they are kept."""
         table = self.table.T.tocsr()  # shares the arrays of self.table,
-        table.sort_indices()  # which this puts in order within each slot, on purpose: no copy
+        table.sort_indices()  # which this puts in order within each slot: it is large, so no copy
         return LinkCells(table, self._starts)
 
     def dense(self, first: int, last: int) -> ndarray:
         """Return the counts of the features first..last, (last - first, width, size).
 
-        Positions count all varying features, as `self.first` does."""
+        Of a dense table they are a view. As `self.first`, these are positions, not places."""
         if not sp.issparse(self.table):
             return self.table[first - self.first : last - self.first]
         coding = self.coding
@@ -134,16 +138,17 @@ class Counts:
 
     @cached_property
     def rows_of_slots(self) -> ndarray | None:
-        """Return (slots,) the rows of a sparse table with each code, where group 0 is all rows.
+        """Return (slots,) the rows with each code, of labels; None where they must be searched.
 
-        None where that is not the first cell of each slot."""
+        They need not where group 0 is the first cell of each slot. (`links` puts cells in order:
+        then it is.) Classes are not told from labels: their numbers would be wrong."""
         table = self.table
         filled = np.flatnonzero(np.diff(table.indptr))
-        first = table.indptr[filled]
-        if table.indices.take(first).any():
+        first_cells = table.indptr[filled]
+        if table.indices.take(first_cells).any():
             return None
         rows = np.zeros(table.shape[1], np.int64)
-        rows[filled] = table.data.take(first)
+        rows[filled] = table.data.take(first_cells)
         return rows
 
     def stored(
@@ -152,17 +157,17 @@ class Counts:
         limit: int = CELLS,
         features: ndarray | None = None,
     ) -> Iterator[tuple[slice | ndarray, sparse_counts.StoredCounts]]:
-        """Yield (place among these features, counts) of about `limit` cells of a sparse table each.
+        """Yield (places, counts) of pieces of about `limit` cells each.
 
-        `labels`: whether group 0 is all rows and group 1 + l the rows of label l; in the pieces it
-        is group l. Otherwise the groups are classes, no row is in two, and they keep their numbers.
-        Of `features` at these places alone, ascending, if they are listed."""
+        Of `labels` the pieces have label l as group l; otherwise groups are classes and keep their
+        numbers. `features`: the places that are yielded, ascending; None: all."""
         places = np.arange(self.count) if features is None else features
-        cells = self.table.indptr[self._starts].astype(np.int64)
-        for start, stop in itertools.pairwise(cuts(cells[places + 1] - cells[places], limit)):
-            part: slice | ndarray = places[start:stop]
-            if places[stop - 1] - places[start] == stop - 1 - start:
-                part = slice(int(places[start]), int(places[stop - 1]) + 1)
+        first_cells = self.table.indptr[self._starts].astype(np.int64)
+        num_cells = first_cells[places + 1] - first_cells[places]
+        for begin, end in itertools.pairwise(cuts(num_cells, limit)):
+            part: slice | ndarray = places[begin:end]
+            if places[end - 1] - places[begin] == end - 1 - begin:  # a slice copies no cells
+                part = slice(int(places[begin]), int(places[end - 1]) + 1)
             yield part, self._stored_piece(part, labels)
 
     def _stored_piece(self, part: slice | ndarray, labels: bool) -> sparse_counts.StoredCounts:
@@ -192,7 +197,7 @@ class Counts:
             count = count[has_label]
             group = group[has_label] - 1
             slot = slot[has_label]
-        else:  # no row is in two classes
+        else:  # no row is in two classes; bincount would add floats
             np.add.at(rows, slot, count)
         return sparse_counts.StoredCounts(
             len(bins),
@@ -204,11 +209,11 @@ class Counts:
         )
 
     def chunks(self, copies: int) -> Iterator[tuple[slice, ndarray]]:
-        """Yield (place among these features, dense counts) of `CHUNK_BYTES` or one feature each.
+        """Yield (places, dense counts) of `CHUNK_BYTES` or one feature each.
 
-        `copies`: how many times larger the caller makes them."""
-        feature_bytes = self.coding.width * self.size * 8 * copies
-        step = max(1, CHUNK_BYTES // max(1, feature_bytes))
+        `copies`: how many arrays of their size the caller makes of them."""
+        bytes_per_feature = self.coding.width * self.size * 8 * copies
+        step = max(1, CHUNK_BYTES // max(1, bytes_per_feature))
         for start in range(0, self.count, step):
             stop = min(self.count, start + step)
             yield slice(start, stop), self.dense(self.first + start, self.first + stop)
@@ -216,7 +221,7 @@ class Counts:
     def rows_by_code(self) -> ndarray:
         """Return how many rows of group 0 have each code, (count, width).
 
-        Of all rows only where group 0 is all rows: of classes it is the first class."""
+        It is all rows, or the first class."""
         if not sp.issparse(self.table):
             return self.table[:, :, 0]
         table = self.table[[0]].tocsc()
@@ -252,8 +257,8 @@ def table_bytes(
 ) -> int:
     """Return the most bytes of the counts of the features first..last, with the groups' totals.
 
-    Sparse cells are bounded in three ways: feature by feature, by a full table and by the rows
-    where the feature is not 0; by what the profile says of all rows; and by the widest row."""
+    Sparse cells have three bounds: feature by feature, the smaller of a full table and the rows
+    that are not 0 with all their groups; what the profile says of all rows; and the widest row."""
     last = len(coding.features) if last is None else last
     size = target.size
     if not coding.sparse:
@@ -267,7 +272,7 @@ def table_bytes(
     cells = min(by_feature, by_profile, by_row)
     slots = int(coding.offsets[last] - coding.offsets[first])
     index_bytes = 8 if max(cells, slots, size) >= BIG else 4
-    count_bytes = 8 if profile.total >= BIG else 4  # `compact`: narrow where they fit
+    count_bytes = 8 if profile.total >= BIG else 4  # `compact` makes them int32 where they fit
     # CSR (size, slots): its data and indices, its indptr; then the totals, int64
     return cells * (count_bytes + index_bytes) + (size + 1) * index_bytes + 8 * size
 
@@ -276,16 +281,22 @@ def table_bytes(
 class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
     """Count N(f = c, group) for every varying feature, as `Counts`.
 
-    State: `table`, dense or sparse as the module says; `totals`, the rows of each group, which a
-    range leaves out where the target knows them from the profile, else has as CSR (1, size). Of a
-    range the groups are `in_order`, or all rows are the first at least."""
+    State of all features, and of a range:
+
+        table    laid out as the module says
+        totals   (size,) the rows of each group; of a range CSR (1, size), for most may be 0, and
+                 only where the target does not know them from the profile
+
+    The groups of a range's slots ascend; where they need not be `in_order`, a group of all rows
+    comes first all the same."""
 
     coding: Coding
     target: Target
-    in_order: bool = field(default=True, compare=False)
+    in_order: bool = field(default=True, compare=False)  # the counts are the same
 
     def __post_init__(self) -> None:
         self.asked_once = self.target.asked_once
+        # dense features are cut where a byte of several ends
         self.multiple = 1 if self.coding.sparse else self.coding.per_byte
 
     def in_any_order(self) -> TwoWay:
@@ -338,15 +349,16 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         slots = coding.bins - 1
         full = slots.astype(np.int64) * self.target.size
         cells = np.minimum(full, profile.stored[coding.features] * groups_a_row)
-        cell_bytes = 8 if profile.total < BIG else 12  # count of 4 or 8 bytes, int32 index
+        # a count of 4 or 8 bytes, an int32 index: a range is cut too small for another
+        cell_bytes = 8 if profile.total < BIG else 12
         return cells * cell_bytes + 4 * slots  # CSR (slots, size): 4 a slot in its indptr
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         groups_a_row, _ = self.target.bounds(profile)
-        total_bytes = 12 if profile.total < BIG else 16  # of a cell, at most
+        bytes_per_total = 12 if profile.total < BIG else 16  # of a cell, at most
         # CSR (1, size) of the groups with rows; 16: the two numbers of its indptr, of 8 bytes each
-        totals = total_bytes * min(self.target.size, profile.n * groups_a_row) + 16
-        row_starts = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
+        totals = bytes_per_total * min(self.target.size, profile.n * groups_a_row) + 16
+        num_starts = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
         table = table_bytes(
             self.coding,
             self.target,
@@ -355,8 +367,8 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             last,
         )
         # a range is CSR (slots, size): 8 at most a number of its indptr. Two CSR have 6 arrays: the
-        # envelope is generous by one
-        return table + 8 * row_starts + totals + envelope(7)
+        # envelope is generous by one, as `table_bytes` is by totals, and dense tables are by all
+        return table + 8 * num_starts + totals + envelope(7)
 
     @staticmethod
     def shards(
@@ -378,13 +390,14 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             totals.append(own_totals)
         for tables in range_tables(
             blocks,
-            parts[0].coding,
+            parts[0].coding,  # all have this one
             groupings,
             edges,
             mass,
             any(part.in_order for part in parts),
         ):
             pairs = zip(tables, totals, strict=True)
+            # each range has the totals, as it is finished apart
             yield [{"table": table, **own_totals} for table, own_totals in pairs]
 
     def finish_shard(
@@ -427,8 +440,7 @@ def range_tables(
 ) -> Iterator[list[Matrix]]:
     """Yield the tables of the groupings, range by range of the features.
 
-    A table is dense, (features, width, size), or CSR (slots, size); a range is from one of `edges`
-    to the next."""
+    A range is from one of `edges` to the next; its groups are `in_order` for all or for none."""
     ranges = itertools.pairwise(edges.tolist())
     if coding.sparse:
         return _sparse_tables(
@@ -487,7 +499,7 @@ def _sparse_tables(
     memberships = []
     for rows, groups, target in groupings:
         size = target.size
-        if target.has_everyone:  # `count_slots` counts all rows from the slots alone
+        if target.has_everyone:  # `count_slots` adds this group from the slots and their `mass`
             in_label = groups > 0
             rows = rows[in_label]
             groups = groups[in_label] - 1
