@@ -133,7 +133,7 @@ class Relevance(Reduction):
             rare, sums = self._of_rare(counts)
             values[rare] = logs.nats(sums, rows)
             others = np.delete(np.arange(counts.count), rare)
-            for part, stored in counts.stored(True, features=others):
+            for part, stored in counts.stored(True, places=others):
                 terms = sparse_counts.summed_stored_information(logs, stored, counts.label_rows)
                 values[part] = logs.nats(terms, rows)
             return values

@@ -337,7 +337,7 @@ def subtract(states: States, *taken: States) -> States:
     taken = listed(taken)
     check((states, *taken), disjoint=False)
     merged = {part.identity: part for part in states.parts}
-    identities = set()
+    identities: set[tuple[str, int, int]] = set()
     for part in _parts_of(taken):
         twin = merged.get(part.identity)
         if twin is None or not _same_names(part, twin):
@@ -377,16 +377,16 @@ def check(states: Sequence[States], disjoint: bool = True) -> None:
         _check_fit(states[0], other)
     if not disjoint:
         return
-    seen: dict[tuple[int, int], CollectedPart] = {}
+    earlier: dict[tuple[int, int], CollectedPart] = {}
     for collected in states:
         of_these: dict[tuple[int, int], CollectedPart] = {}
         for part in collected.parts:  # not with each other: merge has compared them
             content = part.identity[1:]  # whatever the name
-            twin = seen.get(content)
+            twin = earlier.get(content)
             if twin is not None:
                 raise ParameterError(_twice(part, twin))
             of_these[content] = part
-        seen |= of_these
+        earlier |= of_these
 
 
 def _twice(part: CollectedPart, twin: CollectedPart) -> str:

@@ -22,7 +22,8 @@ are the group's total minus the counts of the feature's slots. Layouts of a tabl
     dense                 (features, width, size) int64
     sparse, whole state   CSR (size, slots), the product that `TwoWay.partial` makes
     sparse, of a range    CSR (slots, size), as a range is cut from the one-hot columns
-    sparse, in `Counts`   CSC (size, slots), from either; its counts may be int32"""
+    sparse, in `Counts`   CSC (size, slots), from either; its counts may be int32. (Of a range of
+                          labels CSR: `label_ranges`)"""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ from .base import PerFeatureStatistic, cuts
 from .targets import Target, groups_of
 
 CHUNK_BYTES = 32 << 20  # of dense counts at a time, with what the caller makes of them
-BIG = 1 << 31  # from here on a number does not fit int32
+INT32_END = 1 << 31  # from here on a number does not fit int32
 
 # (rows, groups, target), the first two parallel arrays: row rows[i] is in group groups[i] of the
 # target; a row is repeated once a group that it is in
@@ -99,7 +100,7 @@ class Counts:
 
     @cached_property
     def by_slot(self) -> sp.csr_matrix:
-        """Return the table as CSR (slots, size) int64, in order: a copy, as sums are made of it.
+        """Return the table as CSR (slots, size) int64, in order: a copy, to calculate with.
 
         It is kept: the two-way counts of classes are read again for each pick (see `links`)."""
         table = self.table.T.tocsr().astype(np.int64)
@@ -133,15 +134,15 @@ class Counts:
         out = np.zeros((last - first, coding.width, self.size), np.int64)
         slots = slice(first_slot - slots_before, last_slot - slots_before)
         out[feature_of_slot, code] = self.table[:, slots].toarray().T  # (slots, size)
-        out[features, zero] += self.totals - out.sum(axis=1)
+        out[features, zero] = self.totals - out.sum(axis=1)
         return out
 
     @cached_property
     def rows_of_slots(self) -> ndarray | None:
-        """Return (slots,) the rows with each code, of labels; None where they must be searched.
+        """Return (slots,) the rows with each code, group 0 being all rows, or None.
 
-        They need not where group 0 is the first cell of each slot. (`links` puts cells in order:
-        then it is.) Classes are not told from labels: their numbers would be wrong."""
+        None where group 0 is not the first cell of each slot; it may be later, as `links` puts the
+        cells in order. Of classes, whose group 0 is one of them, the numbers mean nothing."""
         table = self.table
         filled = np.flatnonzero(np.diff(table.indptr))
         first_cells = table.indptr[filled]
@@ -153,24 +154,24 @@ class Counts:
 
     def stored(
         self,
-        labels: bool,
+        by_label: bool,
         limit: int = CELLS,
-        features: ndarray | None = None,
+        places: ndarray | None = None,
     ) -> Iterator[tuple[slice | ndarray, sparse_counts.StoredCounts]]:
         """Yield (places, counts) of pieces of about `limit` cells each.
 
-        Of `labels` the pieces have label l as group l; otherwise groups are classes and keep their
-        numbers. `features`: the places that are yielded, ascending; None: all."""
-        places = np.arange(self.count) if features is None else features
+        `by_label`: in the pieces label l is group l; otherwise groups are classes and keep their
+        numbers. `places`: of these features alone, ascending."""
+        places = np.arange(self.count) if places is None else places
         first_cells = self.table.indptr[self._starts].astype(np.int64)
         num_cells = first_cells[places + 1] - first_cells[places]
         for begin, end in itertools.pairwise(cuts(num_cells, limit)):
             part: slice | ndarray = places[begin:end]
             if places[end - 1] - places[begin] == end - 1 - begin:  # a slice copies no cells
                 part = slice(int(places[begin]), int(places[end - 1]) + 1)
-            yield part, self._stored_piece(part, labels)
+            yield part, self._stored_piece(part, by_label)
 
-    def _stored_piece(self, part: slice | ndarray, labels: bool) -> sparse_counts.StoredCounts:
+    def _stored_piece(self, part: slice | ndarray, by_label: bool) -> sparse_counts.StoredCounts:
         """Return the stored counts of the features at these places."""
         starts = self._starts
         indptr = self.table.indptr
@@ -190,7 +191,7 @@ class Counts:
         bins = self.coding.bins[self.first : self.last][part]
         feature_of_slot = np.repeat(np.arange(len(bins)), bins - 1)
         rows = np.zeros(len(lengths), np.int64)
-        if labels:  # group 0 has the rows of each slot
+        if by_label:  # group 0 has the rows of each slot
             all_rows = group == 0
             rows[slot[all_rows]] = count[all_rows]
             has_label = ~all_rows
@@ -224,28 +225,21 @@ class Counts:
         It is all rows, or the first class."""
         if not sp.issparse(self.table):
             return self.table[:, :, 0]
-        table = self.table[[0]].tocsc()
-        group = Counts(
+        group_0 = Counts(
             self.coding,
             self.totals[:1],
-            table,
+            self.table[[0]],
             self.first,
             self.last,
         )
-        return group.dense(self.first, self.last)[:, :, 0]
+        return group_0.dense(self.first, self.last)[:, :, 0]
 
     def commonest(self) -> ndarray:
-        """Return about the commonest code of each feature, (count,), the smallest of a tie.
+        """Return the commonest code of each feature in group 0, (count,), the smallest of a tie.
 
-        It is exact where group 0 of dense counts is all rows. Of dense counts by class only the
-        first class is looked at; sparse ones are summed over the groups, in which a row counts once
-        a group. Callers take it for the code that `Crossed` leaves out: counts are exact whichever
-        this is, a rarer one only costs time. (Sparse rows leave out the code of 0 instead.)"""
-        out = np.empty(self.count, np.int64)
-        for place, counts in self.chunks(1):
-            rows = counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]
-            out[place] = rows.argmax(axis=1)
-        return out
+        Callers take it for the code that `Crossed` leaves out: counts are exact whichever this is,
+        a rarer one, such as the first class may have, only costs time."""
+        return np.asarray(self.rows_by_code().argmax(axis=1))
 
 
 def table_bytes(
@@ -271,24 +265,24 @@ def table_bytes(
     by_row = rows * min(profile.widest, last - first) * groups_a_row
     cells = min(by_feature, by_profile, by_row)
     slots = int(coding.offsets[last] - coding.offsets[first])
-    index_bytes = 8 if max(cells, slots, size) >= BIG else 4
-    count_bytes = 8 if profile.total >= BIG else 4  # `compact` makes them int32 where they fit
+    index_bytes = 8 if max(cells, slots, size) >= INT32_END else 4
+    count_bytes = 8 if profile.total >= INT32_END else 4  # `compact` makes them int32
     # CSR (size, slots): its data and indices, its indptr; then the totals, int64
     return cells * (count_bytes + index_bytes) + (size + 1) * index_bytes + 8 * size
 
 
 @dataclass
 class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
-    """Count N(f = c, group) for every varying feature, as `Counts`.
+    """Count N(f = c, group) for every feature of the coding, as `Counts`.
 
     State of all features, and of a range:
 
         table    laid out as the module says
-        totals   (size,) the rows of each group; of a range CSR (1, size), for most may be 0, and
+        totals   (size,) the rows of each group; of a range CSR (1, size), as most may be 0, and
                  only where the target does not know them from the profile
 
-    The groups of a range's slots ascend; where they need not be `in_order`, a group of all rows
-    comes first all the same."""
+    In a range the groups of a slot ascend, unless they need not be `in_order`; a group of all rows
+    comes first in any case."""
 
     coding: Coding
     target: Target
@@ -319,15 +313,15 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
                 ),
                 "totals": totals,
             }
-        assert block.codes is not None
+        assert block.codes is not None  # as there are no one-hot slots
         packed = (block.codes, coding.width, coding.per_byte)
-        features = (0, len(coding.features))
+        all_features = (0, len(coding.features))
         table = count_dense(
             *packed,
             rows,
             groups,
             size,
-            features,
+            all_features,
             mass,
         )
         return {"table": table, "totals": totals}
@@ -350,12 +344,12 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         full = slots.astype(np.int64) * self.target.size
         cells = np.minimum(full, profile.stored[coding.features] * groups_a_row)
         # a count of 4 or 8 bytes, an int32 index: a range is cut too small for another
-        cell_bytes = 8 if profile.total < BIG else 12
+        cell_bytes = 8 if profile.total < INT32_END else 12
         return cells * cell_bytes + 4 * slots  # CSR (slots, size): 4 a slot in its indptr
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         groups_a_row, _ = self.target.bounds(profile)
-        bytes_per_total = 12 if profile.total < BIG else 16  # of a cell, at most
+        bytes_per_total = 12 if profile.total < INT32_END else 16  # of a cell, at most
         # CSR (1, size) of the groups with rows; 16: the two numbers of its indptr, of 8 bytes each
         totals = bytes_per_total * min(self.target.size, profile.n * groups_a_row) + 16
         num_starts = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
@@ -366,8 +360,8 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             first,
             last,
         )
-        # a range is CSR (slots, size): 8 at most a number of its indptr. Two CSR have 6 arrays: the
-        # envelope is generous by one, as `table_bytes` is by totals, and dense tables are by all
+        # a range is CSR (slots, size): 8 at most a number of its indptr. More than it takes: dense
+        # tables have no indptr, `table_bytes` has totals, too, and two CSR have 6 arrays
         return table + 8 * num_starts + totals + envelope(7)
 
     @staticmethod
@@ -394,7 +388,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             groupings,
             edges,
             mass,
-            any(part.in_order for part in parts),
+            any(part.in_order for part in parts),  # for all, where one needs it
         ):
             pairs = zip(tables, totals, strict=True)
             # each range has the totals, as it is finished apart
@@ -426,7 +420,7 @@ def grouping_of(blocks: list[CodedBlock], target: Target) -> Grouping:
     """Return the grouping of the blocks' rows, numbered one block after the other."""
     starts = np.cumsum([0, *(block.n for block in blocks)])
     pairs = [groups_of(block, target) for block in blocks]
-    rows = [rows + start for (rows, _), start in zip(pairs, starts, strict=False)]
+    rows = [rows + start for (rows, _), start in zip(pairs, starts[:-1], strict=True)]
     return np.concatenate(rows), np.concatenate([groups for _, groups in pairs]), target
 
 
@@ -440,7 +434,7 @@ def range_tables(
 ) -> Iterator[list[Matrix]]:
     """Yield the tables of the groupings, range by range of the features.
 
-    A range is from one of `edges` to the next; its groups are `in_order` for all or for none."""
+    A range is from one of `edges` to the next; `in_order`: the groups of a slot ascend."""
     ranges = itertools.pairwise(edges.tolist())
     if coding.sparse:
         return _sparse_tables(
@@ -472,14 +466,14 @@ def _dense_tables(
         codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1)
     assert codes is not None
     packed = (codes, coding.width, coding.per_byte)
-    for features in ranges:
+    for feature_range in ranges:
         yield [
             count_dense(
                 *packed,
                 rows,
                 groups,
                 target.size,
-                features,
+                feature_range,
                 mass,
             )
             for rows, groups, target in groupings
@@ -499,7 +493,7 @@ def _sparse_tables(
     memberships = []
     for rows, groups, target in groupings:
         size = target.size
-        if target.has_everyone:  # `count_slots` adds this group from the slots and their `mass`
+        if target.has_everyone:  # not a member: `count_slots` adds it, weighed by `mass`
             in_label = groups > 0
             rows = rows[in_label]
             groups = groups[in_label] - 1

@@ -22,7 +22,7 @@ from ..kernels.counts import count_dense, count_groups, members, slotwise
 from ..kernels.matrix import Matrix, runs
 from ..lazy import Self
 from .base import FeatureNumbers, Reduction, Statistic, cuts
-from .contingency import BIG, Counts, TwoWay, grouping_of
+from .contingency import INT32_END, Counts, TwoWay, grouping_of
 from .targets import Labels, groups_of
 
 
@@ -92,7 +92,7 @@ class LabelRanges(FeatureNumbers):
     def _cell_bytes(self, profile: Profile) -> int:
         if not self._counts.coding.sparse:
             return 8
-        return (8 if profile.total >= BIG else 4) + (8 if self._slots() >= BIG else 4)
+        return (8 if profile.total >= INT32_END else 4) + (8 if self._slots() >= INT32_END else 4)
 
     def _shared(self, profile: Profile) -> int:
         """Return what each range has besides its labels: the rows of each code."""
