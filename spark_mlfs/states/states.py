@@ -69,8 +69,8 @@ OUTSIDE = "outside"  # the kind, and its array, of states with values outside th
 class CollectedPart:
     """What was collected at once: its `name`, when (`time`), from where (`source`), its `profile`.
 
-    `features` and `labels` are only those that the basis does not have; the profile has facts of
-    the basis's, then of these.
+    `features` and `labels` are only those that the basis does not have. In the profile they follow
+    the basis's.
 
     >>> from spark_mlfs.states import collect
     >>> [part.name for part in collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday").parts]
@@ -95,7 +95,7 @@ class CollectedPart:
         return self.name or f"{self.profile.n} rows of {self.time or 'an unknown time'}"
 
 
-@dataclass(frozen=True, eq=False)  # by identity: arrays have no one truth
+@dataclass(frozen=True, eq=False)  # arrays are not compared
 class States:
     """The sums of each kind over the rows of all `parts`, on one `basis`.
 
