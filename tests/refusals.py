@@ -150,10 +150,10 @@ def python(
 
 
 def for_spark(cases: list[Case], early: tuple[str, ...]) -> list[Any]:
-    """The cases as parameters for Spark: of those whose names begin so, every fourth. The driver
-    tells them by the code of the local engine, before a task runs."""
-    of_driver = [case.name for case in cases if case.name.startswith(early)]
-    left = {name for number, name in enumerate(of_driver) if number % 4}
+    """The cases as parameters for Spark: of those whose names begin so, every fourth. The driver,
+    or a task, tells them by the code of the local engine."""
+    alike = [case.name for case in cases if case.name.startswith(early)]
+    left = {name for number, name in enumerate(alike) if number % 4}
     assert left
     return params([case for case in cases if case.name not in left])
 

@@ -97,12 +97,13 @@ QUIRKS = [
     "FilterTest",
 ]
 WITH_HOLES = ("hierarchical-train", "FilterTest")  # of the others each policy gives the same
+WITH_WORDS = ("weather", "weather-sparse", "foodtruck", "FilterTest")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "missing"),
-    [*((name, "mean") for name in QUIRKS), *product(WITH_HOLES, ("error", "drop"))],
+    [*((name, "mean") for name in QUIRKS), *zip(WITH_HOLES, ("error", "drop"), strict=True)],
 )
 def test_quirks_of_arff(spark, data_dir, name, missing):
     folder = data_dir / "quirks"
@@ -110,7 +111,7 @@ def test_quirks_of_arff(spark, data_dir, name, missing):
     xml = folder / f"{name.removesuffix('-train')}.xml"
     how = {"labels": str(xml)} if xml.exists() else {}
     assert_same(spark, str(path), "arff", missing=missing, **how)
-    if missing == "mean":
+    if missing == "mean" and name in WITH_WORDS:
         how = {"labels": 2, "binarize_labels": True, "categories": "onehot"}
         assert_same(spark, str(path), "arff", missing=missing, **how)
 
@@ -125,16 +126,16 @@ def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_pat
     lines = rows.split(b"\n")[1:]
     folder = tmp_path / "parts"
     folder.mkdir()
-    (folder / "b.arff").write_bytes(head + b"@data\r\n" + b"\r\n".join(lines[:300]) + b"\r\n")
-    (folder / "a.arff").write_bytes(head + b"@data\n" + b"\n".join(lines[300:500]))
+    (folder / "b.arff").write_bytes(head + b"@data\r\n" + b"\r\n".join(lines[:60]) + b"\r\n")
+    (folder / "a.arff").write_bytes(head + b"@data\n" + b"\n".join(lines[60:100]))
     (folder / "c.arff.gz").write_bytes(
-        gzip.compress(head + b"@data\n% none\n\n" + b"\n".join(lines[500:600]))
+        gzip.compress(head + b"@data\n% none\n\n" + b"\n".join(lines[100:120]))
     )
     (folder / "d.arff.bz2").write_bytes(
-        bz2.compress(head + b"@data\n" + b"\n".join(lines[600:650]))
+        bz2.compress(head + b"@data\n" + b"\n".join(lines[120:130]))
     )
     (folder / "_hidden.arff").write_bytes(b"?")
-    assert len(assert_same(spark, str(folder), "arff", labels=-6)[0]) > 640
+    assert len(assert_same(spark, str(folder), "arff", labels=-6)[0]) == 130
     assert_same(spark, f"{folder}/[ab].arff", "arff", labels=-6)
     assert_same(spark, f"{folder}/{{a,b}}.arff", "arff", labels=-6)
     assert_same(spark, [f"{folder}/b.arff", f"{folder}/a.arff"], "arff", labels=-6)
@@ -147,13 +148,13 @@ def test_a_large_file_in_parts_has_the_same_numbers(monkeypatch, tmp_path, spark
     generator = np.random.default_rng(0)
     lines = [
         f"{k % 7},{k % 3} " + " ".join(f"{j + 1}:{generator.integers(1, 9)}" for j in range(k % 11))
-        for k in range(4000)
+        for k in range(1500)
     ]
     path = tmp_path / "rows.txt"
     path.write_text("\n".join(lines))
     whole = rows_here(load(HERE, str(path), "libsvm"))
-    monkeypatch.setattr(paths, "SPLIT_BYTES", 3000)
-    monkeypatch.setattr(paths, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(paths, "SPLIT_BYTES", 1200)
+    monkeypatch.setattr(paths, "BLOCK_BYTES", 300)
     assert len(load(HERE, str(path), "libsvm").parts) > 10
     assert (
         rows_here(load(HERE, str(path), "libsvm"))
@@ -184,8 +185,8 @@ def test_what_is_wrong_with_lines_is_said_alike(spark, tmp_path, content):
 @pytest.mark.slow
 def test_made_rows(spark):
     assert_same(spark, None, "numbers", num_rows=300)
-    assert_same(spark, None, "planted", num_rows=500, num_features=30, num_labels=4, seed=3)
-    assert_same(spark, None, "planted", num_rows=500, num_features=300, num_labels=40, density=0.02)
+    assert_same(spark, None, "planted", num_rows=200, num_features=30, num_labels=4, seed=3)
+    assert_same(spark, None, "planted", num_rows=200, num_features=300, num_labels=40, density=0.02)
 
 
 # ---- Parquet ----
@@ -235,7 +236,9 @@ FEATURE_CHOICES = [
     "holes",
     ["f_b", "f_c"],
 ]
-HOLES = [FEATURE_CHOICES[0], "cells", "holes"]  # of the others each policy gives the same
+# of the others each policy gives the same
+HOLES = [*product(FEATURE_CHOICES[:1], ("error", "zero", "drop", "keep"))]
+HOLES += [("cells", "zero"), ("cells", "keep"), ("holes", "drop")]
 LABEL_CHOICES = [{"labels": "tags"}, {"labels": "numbers"}, {"labels": "hot"}, {"labels": "l_*"}]
 
 
@@ -244,7 +247,7 @@ LABEL_CHOICES = [{"labels": "tags"}, {"labels": "numbers"}, {"labels": "hot"}, {
     ("features", "missing"),
     [
         *((features, "mean") for features in FEATURE_CHOICES),
-        *product(HOLES, ("error", "zero", "drop", "keep")),
+        *HOLES,
     ],
     ids=str,
 )
@@ -252,7 +255,7 @@ def test_features_of_a_table(spark, columns, features, missing):
     assert_same(
         spark, columns, "parquet", features=features, labels="tags", id="key", missing=missing
     )
-    if missing == "mean":
+    if (features, missing) == (FEATURE_CHOICES[0], "mean"):
         assert_same(spark, columns, "parquet", features=features, labels="l_*", missing=missing)
 
 

@@ -340,12 +340,6 @@ def used(spark, rows, features, labels, **more):
 
 FAULTS = [
     (
-        row("q", vec=SparseVector(4, {1: 1.0, 3: NAN})),
-        "vec",
-        "hot",
-        "row q: column 'vec', feature 3: the value is missing",
-    ),
-    (
         row("q", vec=DenseVector([1, -INF, 0, 0])),
         "vec",
         "hot",
@@ -357,14 +351,12 @@ FAULTS = [
         "hot",
         "row q: column 'arr', feature 1: the value is missing",
     ),
-    (row("q", a=INF), ["a"], "hot", "row q: feature 'a' is infinite; make it finite or null"),
     (
         row("q", hot=(1, 2.5)),
         "vec",
         "hot",
         "row q: label 'hot', position 1 is 2.5; labels are 0, 1 or null",
     ),
-    (row("q", y=3), "vec", ["y"], "row q: label 'y' is 3; labels are 0, 1 or null"),
     (row(None), "vec", "hot", "row 2 of part 0: the id column holds a null"),
     (
         ("q", None, [1.0], DenseVector([1]), 1.0, 1, []),
@@ -403,13 +395,14 @@ def test_an_action_names_the_row(spark, bad, features, labels, said):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["columns", "dense", "sparse", "arrays"])
-@pytest.mark.parametrize("parts", [1, 7])
+@pytest.mark.parametrize(
+    ("form", "parts"), [("columns", 4), ("dense", 1), ("sparse", 4), ("arrays", 1)]
+)
 def test_unchecked_rows_pack_to_the_same(spark, form, parts):
     """A third of the rows repeated, no id, names with dots."""
     rng = np.random.default_rng(parts)
-    x = rng.integers(0, 5, (3000, 6)) * (rng.random((3000, 6)) < 0.3)
-    x, y = x[picked := rng.integers(0, 2000, 3000)].astype(float), (x[picked, :2] > 2).astype(int)
+    x = rng.integers(0, 5, (900, 6)) * (rng.random((900, 6)) < 0.3)
+    x, y = x[picked := rng.integers(0, 600, 900)].astype(float), (x[picked, :2] > 2).astype(int)
     names = [f"text.{j}" for j in range(6)]
     frame = pd.DataFrame(x, columns=names).assign(**{"y.a": y[:, 0], "y.b": y[:, 1]})
     if form != "columns":
