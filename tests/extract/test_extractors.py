@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from oracles import projections as oracle
 from oracles.loader import load
 from oracles.regression import standardise
-from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml import Pipeline
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 from scipy.linalg import subspace_angles
@@ -28,9 +28,9 @@ from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
-from spark_mlfs.frames.schema import attribute_names, with_names
+from spark_mlfs.frames.schema import with_names
 from spark_mlfs.kernels.hashing import mix
-from spark_mlfs.ml.learners import EXTRACTING, project
+from spark_mlfs.ml.learners import project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.sklearn import LIFTRSMExtractor, MLNBExtractor
 from spark_mlfs.statistics.base import Budgets
@@ -308,7 +308,7 @@ def test_many_rows_are_sampled(spark, monkeypatch):
         np.testing.assert_allclose(W.T @ B @ W, np.eye(width), atol=1e-6)
         values = np.diag(W.T @ A @ W)
         np.testing.assert_allclose(A @ W, B @ W * values, atol=1e-5 * np.abs(A @ W).max())
-    packed = pack(frame_of(spark, x, y, partitions=4), "features", "labels", "id")
+    packed = pack(frame_of(spark, x, y), "features", "labels", "id")
     found, cost, distributed = compute(
         packed, Fit(EXTRACTORS.create("lift-rsm"), given), budgets=Budgets(small=0)
     )
@@ -480,14 +480,15 @@ def test_the_search_finds_what_matters_and_never_gets_worse():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(EXTRACTORS))
-@pytest.mark.parametrize(("sparse", "partitions"), [(False, 3), (True, 7)])
-def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
+@pytest.mark.parametrize(
+    ("name", "sparse"), [(name, bool(number % 2)) for number, name in enumerate(EXTRACTORS)]
+)
+def test_one_answer_whatever_the_layout(spark, name, sparse):
     """Rows of this process, one task over a frame, and jobs over it."""
     x, y = data(sparse=sparse)
     given = {"generations": 3} if name == "mlnb" else {"ratio": 0.1} if "lift" in name else {}
     fit = Fit(EXTRACTORS.create(name), params.check(EXTRACTORS[name].parameters, given, name))
-    packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
+    packed = pack(frame_of(spark, x, y, sparse, 3), "features", "labels", "id")
     others = [compute(packed, fit, budgets=Budgets(small=small))[0] for small in (1 << 40, 0)]
     packed.release()
     here, _ = fitted(name, x, y, sparse, **given)
@@ -495,38 +496,6 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
         assert set(other) == set(here)
         for key, value in here.items():
             np.testing.assert_array_equal(value, other[key], err_msg=key)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["lift-rsm", "mddm", "mlnb"])
-def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
-    """Of centres, of a projection that ranks, of components; `conformance` saves every extractor."""
-    x, y = data()
-    frame = frame_of(spark, x, y)
-    given = {"generations": 3} if name == "mlnb" else {}
-    extractor = EXTRACTING[name](outputCol="z", **given)
-    classifier = spark_mlfs.MLkNNClassifier(k=3).setFeaturesCol("z")
-    model = Pipeline(stages=[extractor, classifier]).fit(frame)
-    model.write().overwrite().save(f"file://{tmp_path}/m")
-    loaded = PipelineModel.load(f"file://{tmp_path}/m")
-    unlabelled = frame.drop("labels")
-    before, after = (
-        {
-            r.id: (r.z.toArray().tolist(), r.prediction.toArray().tolist())
-            for r in m.transform(unlabelled).collect()
-        }
-        for m in (model, loaded)
-    )
-    assert before == after
-    first = loaded.stages[0]
-    assert attribute_names(loaded.transform(frame), "z") == first.names and len(
-        set(first.names)
-    ) == len(first.names)
-    assert (first.ranking is not None) == (name in ("mddm", "mlsi"))
-    if first.ranking is not None:
-        assert list(first.ranking["index"])[-1] == 7  # the constant feature
-    with pytest.raises(ParameterError, match="exists already"):
-        first.transform(loaded.transform(frame))
 
 
 def test_wrong_input_is_told(spark):
@@ -544,6 +513,7 @@ def test_wrong_input_is_told(spark):
 def test_features_are_known_by_name_and_copies_are_equal(spark):
     x, y = data()
     model = spark_mlfs.MDDMExtractor(outputCol="z").fit(frame_of(spark, x, y))
+    assert list(model.ranking["index"])[-1] == 7  # the constant feature
     want = {r.id: r.z for r in model.transform(frame_of(spark, x, y)).collect()}
     order = np.random.default_rng(1).permutation(9)
     turned = with_names(frame_of(spark, x[:, order], y), "features", [f"x{j}" for j in order])
@@ -564,6 +534,7 @@ def test_many_pairs_are_several_tasks(spark, monkeypatch):
     one = spark_mlfs.LIFTRSMExtractor(idCol="id").fit(frame)
     monkeypatch.setattr(pipeline, "MANY_PAIRS", 90 * 90)
     many = spark_mlfs.LIFTRSMExtractor(idCol="id").fit(frame)
+    assert one.ranking is None and len({*one.names}) == len(one.names)
     assert not one.summary["distributed"] and many.summary["distributed"]
     assert not spark_mlfs.LIFTExtractor(idCol="id").fit(frame).summary["distributed"]
     for key, value in one.state.items():
@@ -571,13 +542,13 @@ def test_many_pairs_are_several_tasks(spark, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lift", "lift-rsm"])
-def test_label_specific_machines_see_their_own_features(spark, name):
+def test_label_specific_machines_see_their_own_features(spark):
+    """Of projections; of distances: `test_features_made_label_by_label`."""
     from sklearn.svm import LinearSVC
 
     x, y = data(140)
     frame = frame_of(spark, x, y)
-    extractor = EXTRACTING[name](outputCol="z", ratio=0.1)
+    extractor = spark_mlfs.LIFTRSMExtractor(outputCol="z", ratio=0.1)
     model = Pipeline(
         stages=[
             extractor,
