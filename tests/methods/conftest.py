@@ -43,10 +43,6 @@ class Rows:
     def packed(self):
         return pack(self.make(), row_id="id")
 
-    def release(self):
-        if "packed" in vars(self):
-            self.packed.release()
-
     def scores(self, method, small=True, **parameters):
         """Scores of all features, constant ones 0, and the result; of Spark's jobs unless
         `small`."""
@@ -108,6 +104,4 @@ def rows(request):
             made[name] = Rows(make, x, y.astype(float), sparse)
         return made[name]
 
-    yield get
-    for each in made.values():
-        each.release()
+    return get

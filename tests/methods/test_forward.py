@@ -421,7 +421,7 @@ def test_included_features_and_whole_groups_go_on():
 
 @pytest.mark.slow
 def test_partitions_and_engines_give_the_same_bits(spark):
-    """Arrays, one task, jobs over one partition and seven; the whole in one scan, and where the
+    """Arrays, one task, jobs over one partition and four; the whole in one scan, and where the
     best of all features go on."""
     rng = np.random.default_rng(3)
     x = np.round(rng.normal(size=(240, 40)), 2) * (rng.random((240, 40)) < 0.2)
@@ -433,7 +433,7 @@ def test_partitions_and_engines_give_the_same_bits(spark):
         (want,) = pipeline.rank(pack_arrays(x, y)[0], request, driver_bytes=driver)
         whole = driver == 1 << 30 and not parameters
         assert ("candidates" in want.scores.details) != whole
-        for parts, small in ((1, 0), (7, 0), (3, 1 << 40)):
+        for parts, small in ((4, 0), (3, 1 << 40) if whole else (1, 0)):
             packed = pack(frame.repartition(parts))
             (got,) = pipeline.rank(packed, request, small_bytes=small, driver_bytes=driver)
             packed.release()

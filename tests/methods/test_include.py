@@ -241,9 +241,9 @@ def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_d
         ["features", "labels"],
     )
     held, _ = pack_arrays(x, y)
-    free = [pipeline.Request.of(m, {}, 10) for m in ("jmi", "fastcan")]
+    free = [pipeline.Request.of(m, {}, 5) for m in ("jmi", "fastcan")]
     bound = [
-        pipeline.Request.of(m, {}, 10, constraints=Constraints((60, 3, 40), (4,)))
+        pipeline.Request.of(m, {}, 5, constraints=Constraints((60, 3, 40), (4,)))
         for m in ("jmi", "fastcan")
     ]
     for small in (1 << 40, 0):

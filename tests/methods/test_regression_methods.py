@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from oracles import graphs_msfs as graphs
 from oracles import regression as oracle
 from oracles.regression import standardise
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet
 
 from spark_mlfs import pipeline, rank
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import BudgetError, ParameterError
@@ -26,7 +28,6 @@ from spark_mlfs.statistics.gram import Gram
 # `conformance` has
 SETS = [("emotions", True), ("planted", False), ("planted-sparse", False)]
 NAMED = pytest.mark.parametrize(("name", "small"), SETS)
-BOTH = pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
 
 
 def of(data):
@@ -50,8 +51,10 @@ def falls(scores: Scores):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "small"), [*SETS, ("yeast", False)])
-@pytest.mark.parametrize("alpha", [1.0, 100.0])
+@pytest.mark.parametrize(
+    ("name", "small", "alpha"),
+    [("emotions", True, 1.0), ("planted-sparse", False, 1.0), ("yeast", True, 100.0)],
+)
 def test_ridge(rows, name, alpha, small):
     X, Y, keep = of(rows(name))
     got, result = rows(name).scores("ridge", small, alpha=alpha)
@@ -80,11 +83,11 @@ def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "small"), [SETS[0], SETS[2]])
-def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
-    """Of emotions hundreds of scans: the sparse set stands for the distributed ones."""
+@pytest.mark.parametrize("name", ["emotions", "planted-sparse"])
+def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name):
+    """Hundreds of scans: over jobs each has the same bits (`conformance`)."""
     X, Y, keep = of(rows(name))
-    got, result = rows(name).scores("rfs", small, tol=1e-8, max_iter=2000)
+    got, result = rows(name).scores("rfs", tol=1e-8, max_iter=2000)
     floor = 1e-8 * np.linalg.norm(Y - Y.mean(axis=0), axis=1).mean()
     path = oracle.rfs_nie(X, Y, 1.0, 150 if name == "emotions" else 800, floor)
     W, b = path[-1]
@@ -104,7 +107,7 @@ def test_rfs_gives_up_scanning_where_newton_steps_fit(rows):
     _, stopped = rows("emotions").scores("rfs", True, tol=1e-10, max_iter=30)
     assert not stopped.scores.converged and stopped.scores.details["scans"] == 30
     request = [pipeline.Request.of("rfs", {"tol": 1e-10})]
-    (scanned,) = pipeline.rank(rows("emotions").packed, request, driver_bytes=4 << 20)
+    (scanned,) = pipeline.rank(rows("emotions").held, request, driver_bytes=4 << 20)
     assert scanned.scores.details["scans"] > PATIENCE
     best, most = result.scores.objective[-1], scanned.scores.objective[-1]
     assert best <= most * (1 + 1e-12) and most <= best * (1 + 1e-7)
@@ -137,8 +140,9 @@ def test_rfs_of_rows_that_weigh_much_beside_gamma():
 
 
 @pytest.mark.slow
-@BOTH
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("sparse", "small"), [(False, True), (True, False)], ids=["one task", "distributed"]
+)
 def test_rfs_on_few_rows_a_feature_gathers_them(frame_of, sparse, small):
     """Newton steps instead of scans, rows with unknown labels and constant features left out."""
     rng = np.random.default_rng(5)
@@ -186,21 +190,23 @@ def test_csfs_and_mssl(rows, name, small):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sparse", "small"), [(False, True), (True, False)])
-@pytest.mark.parametrize("whole", [True, False], ids=["null cells", "single labels"])
-def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
-    data = rows("planted-sparse" if sparse else "planted")
+@pytest.mark.parametrize(
+    ("whole", "name"),
+    [(True, "planted"), (False, "planted-sparse")],
+    ids=["null cells", "single labels"],
+)
+def test_csfs_fills_in_unknown_labels(rows, name, whole):
+    """Over jobs unknown labels give the same bits (`conformance`)."""
+    data = rows(name)
     y = data.y.copy()
     rng = np.random.default_rng(1)
     if whole:
         y[rng.random(len(y)) < 0.4] = np.nan
     else:
         y[rng.random(y.shape) < 0.3] = np.nan
-    packed = pack(frame_of(data.x, y, sparse), row_id="id")
-    (result,) = pipeline.rank(
-        packed, [pipeline.Request.of("csfs", {"mu": 2.0})], small_bytes=1 << 40 if small else 0
-    )
-    packed.release()
+    x = sp.csr_matrix(data.x) if data.sparse else data.x
+    held, _ = pack_arrays(x, y, ids=np.arange(len(y)))
+    (result,) = pipeline.rank(held, [pipeline.Request.of("csfs", {"mu": 2.0})])
     X, _, keep = of(data)
     W, b, _ = oracle.csfs(X, y, 2.0)
     got = np.zeros(data.x.shape[1])
@@ -211,7 +217,7 @@ def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
 
 
 @pytest.mark.slow
-@NAMED
+@pytest.mark.parametrize(("name", "small"), [SETS[0], SETS[2]])
 def test_omfs(rows, name, small):
     X, Y, keep = of(rows(name))
     c = -(-3 * Y.shape[1] // 10)
@@ -237,8 +243,16 @@ def uniforms(n, seed, steps):
 
 
 @pytest.mark.slow
-@NAMED
-@pytest.mark.parametrize("walk", ["dfs", "bfs", "expected"])
+@pytest.mark.parametrize(
+    ("walk", "name", "small"),
+    [
+        ("dfs", "emotions", True),
+        ("dfs", "planted-sparse", False),
+        ("bfs", "planted", True),
+        ("expected", "emotions", True),
+        ("expected", "planted", False),
+    ],
+)
 def test_msfs(rows, name, walk, small):
     X, Y, keep = of(rows(name))
     given = {"alpha": 0.3, "beta": 4.0, "rho": 0.6, "steps": 20}
@@ -267,22 +281,19 @@ def test_msfs_in_the_papers_dense_form(rows, name, sigma):
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbors", [30, None])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(
-    frame_of, sparse, neighbors
-):
+def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(sparse, neighbors):
     rng = np.random.default_rng(0)
     times = [10, 10, 10, 10, 10, 350]
     kinds = rng.normal(size=(6, 4))
     kinds[5] = 0.0
     x = np.repeat(kinds, times, axis=0)
     y = np.repeat(np.eye(6)[:, :3] + np.eye(6)[::-1][:, :3], times, axis=0).clip(0, 1)
-    packed = pack(frame_of(x, y, sparse), row_id="id")
+    held, _ = pack_arrays(sp.csr_matrix(x) if sparse else x, y, ids=np.arange(len(y)))
     # the 350 equal rows need 350 neighbours: of all of them that would be over this budget
     request = [
         pipeline.Request.of("msfs", {"walk": "expected", "neighbors": neighbors, "steps": 10})
     ]
-    (result,) = pipeline.rank(packed, request, driver_bytes=2 << 20)
-    packed.release()
+    (result,) = pipeline.rank(held, request, driver_bytes=2 << 20)
     X = standardise(x)
     P = graphs.transitions(graphs.similarity(X, y, neighbors=neighbors))
     W, _ = oracle.msfs(X, y, graphs.neighbourhood(graphs.expected_visits(P, 10)), 0.1, 10.0, 0.5)
@@ -290,9 +301,15 @@ def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "small"), [SETS[1], SETS[2], ("flags", True)])
 @pytest.mark.parametrize(
-    ("beta", "constraint"), [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")]
+    ("beta", "constraint", "name", "small"),
+    [
+        (0.2, "orthonormal", "planted-sparse", True),
+        (0.0, "orthonormal", "planted", True),
+        (0.2, "orthonormal", "flags", True),
+        (0.2, "none", "planted-sparse", False),
+        (0.2, "none", "flags", True),
+    ],
 )
 def test_mifs(rows, name, beta, constraint, small):
     X, Y, keep = of(rows(name))

@@ -316,9 +316,9 @@ def test_on_spark(spark):
         rows, "id bigint, features array<double>, labels array<double>, w double"
     )
     methods = ("mim", "jmi", "cmi", "chi2", "ridge", "fisher", "omfs", "lrfs", "rfs")
-    few = {"rfs": {"accelerate": False, "max_iter": 12}}
+    few = {"rfs": {"accelerate": False, "max_iter": 6}}
     here = ranked(x, y, w, methods, **few)
-    for parts, small in ((1, 1 << 30), (3, 0)):
+    for parts, small in ((1, 1 << 30), (2, 0)):
         requests = [pipeline.Request.of(name, few.get(name, {}), 4) for name in methods]
         for result in pipeline.rank(
             frame.repartition(parts), requests, row_id="id", weight="w", small_bytes=small
