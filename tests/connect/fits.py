@@ -17,9 +17,6 @@ from spark_mlfs.statistics.base import Budgets  # noqa: E402
 
 # those that differ in the statistics they ask for; what is done in one task is one job for all
 METHODS = ("jmi", "relieff", "lasso")
-# LIFT is part of the first, MLSI asks for what MDDM asks for
-EXTRACTED = {"lift-rsm": {"max_iter": 2}, "mlnb": {"generations": 2}, "mddm": {}}
-SAMPLE = 60  # of the 90 rows: those that LIFT-RSM takes
 
 
 def everything(spark):
@@ -30,7 +27,7 @@ def everything(spark):
     frame = spark_mlfs.read.planted(spark, 300, 15, 4, seed=1, num_partitions=3)
     out = {}
     for small in (1 << 40, 0):
-        requests = [spark_mlfs.pipeline.Request.of(method, {}, 5) for method in METHODS]
+        requests = [spark_mlfs.pipeline.Request.of(method, {}, 3) for method in METHODS]
         for found in spark_mlfs.pipeline.rank(frame, requests, row_id="id", small_bytes=small):
             assert found.distributed == (small == 0)
             scores = [v.hex() for v in map(float, found.scores.values)]
@@ -38,53 +35,36 @@ def everything(spark):
                 list(map(int, found.ranking["index"])),
                 scores,
             ]
-    selector = spark_mlfs.JMISelector(numTopFeatures=4, outputCol="kept", idCol="id")
-    fitted = Pipeline(stages=[selector]).fit(frame)
     folder = tempfile.mkdtemp()
-    fitted.stages[0].write().overwrite().save(folder + "/model")
-    fitted.write().overwrite().save(folder + "/pipeline")
-    loaded = PipelineModel.load(folder + "/pipeline").stages[0]
-    again = spark_mlfs.MultiLabelSelectorModel.load(folder + "/model")
-    assert loaded.ranking.equals(fitted.stages[0].ranking) and again.ranking.equals(loaded.ranking)
-    kept = again.transform(frame)
-    out["names"] = [a["name"] for a in kept.schema["kept"].metadata["ml_attr"]["attrs"]["numeric"]]
+    named = frame.withColumnsRenamed({"id": "row.id", "features": "x.y", "labels": "tags.all"})
+    columns = {"labelsCol": "tags.all", "idCol": "row.id"}
     stages = [
-        spark_mlfs.MIMSelector(numTopFeatures=8, outputCol="kept", idCol="id"),
-        spark_mlfs.LIFTExtractor(featuresCol="kept", outputCol="lift", idCol="id"),
-        spark_mlfs.BRSVMClassifier(featuresCol="lift", idCol="id"),
+        spark_mlfs.MIMSelector(
+            numTopFeatures=8, featuresCol="x.y", outputCol="kept.eight", **columns
+        ),
+        spark_mlfs.LIFTExtractor(featuresCol="kept.eight", outputCol="lift", **columns),
+        spark_mlfs.BRSVMClassifier(featuresCol="lift", **columns),
     ]
-    whole = Pipeline(stages=stages).fit(frame)
+    whole = Pipeline(stages=stages).fit(named)
     whole.write().overwrite().save(folder + "/whole")
-    scored = PipelineModel.load(folder + "/whole").transform(frame)
-    out["scores"] = [
-        [float(v).hex() for v in r.rawPrediction] for r in scored.orderBy("id").limit(20).collect()
-    ]
+    loaded = PipelineModel.load(folder + "/whole")
+    whole.stages[0].write().overwrite().save(folder + "/model")
+    again = spark_mlfs.MultiLabelSelectorModel.load(folder + "/model")
+    assert again.ranking.equals(whole.stages[0].ranking)
+    assert loaded.stages[0].ranking.equals(again.ranking)
+    kept = again.transform(named).schema["kept.eight"]
+    out["names"] = [a["name"] for a in kept.metadata["ml_attr"]["attrs"]["numeric"]]
+    rows = loaded.transform(named).orderBy("`row.id`").limit(20).collect()
+    out["scores"] = [[float(v).hex() for v in (*r["kept.eight"], *r.rawPrediction)] for r in rows]
     near = spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(frame)
     out["tags"] = [
         [r.tags, [v.hex() for v in r.scores]]
         for r in near.tagged(frame, top_n=2).orderBy("id").limit(20).collect()
     ]
     out["precision"] = MultiLabelEvaluator().evaluate(near.transform(frame)).hex()
-    out["row"] = [float(v) for v in kept.orderBy("id").first().kept]
     out["encoded"] = encoded(spark, folder)
     out["files"] = of_files(spark, folder)
-    out["dotted"] = dotted(frame)
     return out
-
-
-def dotted(frame):
-    """The ranking of columns whose names hold dots, and a row of what is kept."""
-    named = frame.withColumnsRenamed({"id": "row.id", "features": "x.y", "labels": "tags.all"})
-    selector = spark_mlfs.JMISelector(
-        numTopFeatures=4,
-        featuresCol="x.y",
-        labelsCol="tags.all",
-        idCol="row.id",
-        outputCol="kept.four",
-    )
-    model = selector.fit(named)
-    rows = model.transform(named).select("`row.id`", "`kept.four`").orderBy("`row.id`")
-    return [list(map(int, model.ranking["index"])), [float(v) for v in rows.first()[1]]]
 
 
 def of_files(spark, folder):
@@ -132,15 +112,13 @@ def encoded(spark, folder):
 
 
 def extract(spark, folder):
-    """Extractors job by job, and one that is saved and loaded, into `folder`."""
+    """An extractor job by job, and one that is saved and loaded, into `folder`."""
     import numpy as np
 
     from spark_mlfs import params
     from spark_mlfs.adapters.classes import Fit
     from spark_mlfs.blocks.pack import pack
-    from spark_mlfs.extract import lift_rsm
 
-    lift_rsm.MOST_ROWS = SAMPLE
     held = np.load(folder / "data.npz")
     rows = [
         (i, x.tolist(), [int(v) for v in y])
@@ -150,12 +128,11 @@ def extract(spark, folder):
         rows, "id long, features array<double>, labels array<int>"
     ).repartition(3)
     packed = pack(frame, "features", "labels", "id", "multihot")
-    for name, given in EXTRACTED.items():
-        checked = params.check(spark_mlfs.EXTRACTORS[name].parameters, given, name)
-        fit = Fit(spark_mlfs.EXTRACTORS.create(name), checked)
-        state, _, distributed = spark_mlfs.pipeline.compute(packed, fit, budgets=Budgets(small=0))
-        assert distributed
-        np.savez(folder / f"{name}.npz", **state)
+    checked = params.check(spark_mlfs.EXTRACTORS["mddm"].parameters, {}, "mddm")
+    fit = Fit(spark_mlfs.EXTRACTORS.create("mddm"), checked)
+    state, _, distributed = spark_mlfs.pipeline.compute(packed, fit, budgets=Budgets(small=0))
+    assert distributed
+    np.savez(folder / "mddm.npz", **state)
     packed.release()
     model = spark_mlfs.MDDMExtractor(idCol="id", labelsForm="multihot", outputCol="z").fit(frame)
     model.write().overwrite().save(str(folder / "model"))
