@@ -154,7 +154,7 @@ class Gram(ExactSums):
         """Yield the rows of each group, by the prefix of its sums, a product's worth at a time."""
         block = block if self.includes_unknown else block.known()
         sparse = block.sparse and profile.density < DENSE_FROM
-        step = exact.SPARSE_ROWS if sparse else products.rows_of(len(profile.varying))
+        step = exact.PART_ROWS if sparse else products.rows_of(len(profile.varying))
         if self.blocks == 1:
             starts = range(0, block.n, step)
             yield "0 ", (block.part(first, min(first + step, block.n)) for first in starts)

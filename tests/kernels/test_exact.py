@@ -166,6 +166,46 @@ def test_entries_of_a_column_with_one_far_value(n):
         assert abs(float(error)) <= 3e-12 * float(square - total**2 / n)
 
 
+def test_the_largest_error_of_many_rows():
+    """√2 · 2⁻⁴⁰ √n of the product of the centred columns' norms is the bound, and is reached.
+
+    A value is off by u 2⁻⁴¹ at most, n of them by u 2⁻⁴¹ √n in norm: an entry of X'Y by so much
+    times the norm of y, by Cauchy and Schwarz. Of a column of range R u is below 2R, as 0 is in the
+    range or the shift is its middle; and its largest and smallest value alone have a norm of
+    R/√2 about any centre. u 2⁻⁴¹ √n / (R/√2) is the bound. An entry of X'X is off by two such
+    terms, where the errors meet what the other column has beside its largest and smallest value: s
+    and t times the norm of these. (s + t) / √((1 + s²)(1 + t²)) ≤ 1, so that the bound is the same."""
+    n = 10_000
+    half = n // 2
+    bound = 2**0.5 * 2.0**-40 * n**0.5
+    signs = np.repeat([1.0, -1.0], half)
+    largest = 2.0**19 + 1  # u = 2²⁰, whose values are rounded to 2⁻²⁰
+    middle = largest / 2
+    far = round(largest / (2 * n) ** 0.5)  # from the middle: half of the squares is of these values
+    for apart, kind in ((0, "xy"), (far, "xx")):
+        x = np.concatenate([middle + signs * (apart + 0.499 * 2.0**-20), [0, largest]])[:, None]
+        y = np.concatenate([signs > 0, [False, False]])[:, None]
+        unit = exact.units(x.min(axis=0), x.max(axis=0), np.zeros(1))
+        assert unit == 2.0**20
+        state = moments(*exact.quantised(x.copy(), unit), sp.csr_matrix(y))
+        found = {
+            name: Fraction(float(value.ravel()[0]))
+            for name, value in exact.moments_of(state, unit, 1).items()
+        }
+        high, low = Fraction(x[0, 0]), Fraction(x[-3, 0])
+        mean = (half * (high + low) + Fraction(largest)) / (n + 2)
+        ends = mean**2 + (Fraction(largest) - mean) ** 2
+        square = half * ((high - mean) ** 2 + (low - mean) ** 2) + ends
+        norm_of_y = Fraction(half) - Fraction(half**2, n + 2)
+        if kind == "xy":
+            error = found["xy"] - found["sum_x"] * half / (n + 2) - half * (high - mean)
+            norms = float(square * norm_of_y) ** 0.5
+        else:
+            error = found["xx"] - found["sum_x"] ** 2 / (n + 2) - square
+            norms = float(square)
+        assert 0.99 * bound < abs(float(error)) / norms < bound
+
+
 def test_products_of_equal_columns_are_equal():
     """To the bit, the diagonal among them: copies are told by it."""
     x, y, shift, unit = table(5000)
@@ -222,6 +262,18 @@ def test_sums_by_group_are_those_of_the_quantised_values(sparse):
         for rows in np.split(order, [100, 5000])
     ]
     same(exact.add(again[2], exact.add(again[0], again[1])), state)
+
+
+@pytest.mark.parametrize(("exponent", "n", "value"), [(512, 8, 0.125), (-538, 64, 1.0)])
+def test_squares_by_group_reach_as_far_as_float64(exponent, n, value):
+    """Though u² leaves it: Σx² of n values, and of a group of zeros, in whole numbers of Python."""
+    unit = np.array([2.0**exponent])
+    x = np.full((n, 2), [[value, 0]]) * unit
+    state = exact.group_moments(*exact.quantised(x, unit), sp.csr_matrix(np.ones((1, n))))
+    total, square = exact.sums_of(state, unit, (1, 2))
+    assert total[0].tolist() == [n * value * unit[0], 0]
+    wanted = n * Fraction(value) ** 2 * Fraction(2) ** (2 * exponent)
+    assert [Fraction(entry) for entry in square[0]] == [wanted, 0]
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (4, 0), (0, 0)])
@@ -307,6 +359,14 @@ def test_two_words_hold_what_one_cannot():
         == (4096 << times) << 40
         > 2**63
     )
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_what_is_carried_has_the_value_it_had(dtype):
+    """Small words travel as int32, which has no 40 bits."""
+    state = exact.carried({"a hl": np.array([5, -3], dtype), "a h": np.array([-7, 0], dtype)})
+    assert state["a hl"].tolist() == [5, 2**40 - 3] and state["a hl+"].tolist() == [0, -1]
+    assert state["a h"].tolist() == [-7, 0] and len(state) == 3
 
 
 @settings(max_examples=50, deadline=None)
