@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from numbers import Integral, Real
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -160,17 +161,24 @@ class Flag:
 
 @dataclass(frozen=True)
 class Text:
-    """Any text; `description` says which."""
+    """Any text, or a path; `description` says which."""
 
     description: str
 
     def accept(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return value
+        if isinstance(value, (str, PathLike)):
+            return fspath(value)
         raise ValueError
 
     def __str__(self) -> str:
         return self.description
+
+
+@dataclass(frozen=True)
+class Folder(Text):
+    """A folder."""
+
+    description: str = "a folder"
 
 
 @dataclass(frozen=True)

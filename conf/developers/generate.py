@@ -222,6 +222,7 @@ def shared_stub() -> str:
 # what a table is, and what comes of it
 KINDS = {"ArrayTable": "pd.DataFrame", "PolarsTable": "pl.DataFrame", "ArrowTable": "pa.Table"}
 ARRAYS_STUB = """from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Literal, overload
 
 import pandas as pd

@@ -21,7 +21,7 @@ from ..frames.frame import MEMORY, default_memory
 from ..frames.scratch import SCRATCH_DOC, Scratch
 from ..kernels.missing import MISSING_OF_SELECTORS
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Integer, Optional, Parameter, Text, by_name
+from ..params import Choice, Folder, Integer, Optional, Parameter, Text, by_name
 from ..select import Constraints, Cut, constraints, modes
 from ..select.label_sets import COLUMNS
 from ..statistics.base import Budgets
@@ -35,7 +35,7 @@ SCREEN = Parameter(
     Optional(Text("METHOD:COUNT, such as chi2:10000")),
     "filter that runs first, the method on its best",
 )
-SCRATCH = Parameter("scratch", None, Optional(Text("a folder")), SCRATCH_DOC)
+SCRATCH = Parameter("scratch", None, Optional(Folder()), SCRATCH_DOC)
 K = Parameter("k", 50, Optional(Integer(1, word=modes.AUTO)), "features to return")
 
 _OURS = {

@@ -3,6 +3,7 @@
 # fmt: off
 # ruff: noqa: E501, I001
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Literal, overload
 
 import pandas as pd
@@ -20,7 +21,7 @@ def rank(X: ArrayTable, Y: Labels, method: str = "forward", k: int | str | None 
     penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
     graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    scratch: str | None = None, **parameters: Any) -> pd.DataFrame:
+    scratch: str | PathLike[str] | None = None, **parameters: Any) -> pd.DataFrame:
     """Rank the features of a table by a method and return the `k` best, without Spark.
 
     A frame of rank (from 1), index, name, score and relevance, best first: of Polars where X is, a
@@ -92,7 +93,7 @@ def rank(X: PolarsTable, Y: Labels, method: str = "forward", k: int | str | None
     penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
     graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    scratch: str | None = None, **parameters: Any) -> pl.DataFrame: ...
+    scratch: str | PathLike[str] | None = None, **parameters: Any) -> pl.DataFrame: ...
 @overload
 def rank(X: ArrowTable, Y: Labels, method: str = "forward", k: int | str | None = 50, *,
     method_params: Mapping[str, Any] | None = None, sample_weight: Column | None = None,
@@ -102,7 +103,7 @@ def rank(X: ArrowTable, Y: Labels, method: str = "forward", k: int | str | None 
     penalties: Any = None, budget: float | None = None, memory_bytes: int | None = None,
     graded_labels: bool = False, grade_range: Any = None, label_cuts: Any = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    scratch: str | None = None, **parameters: Any) -> pa.Table: ...
+    scratch: str | PathLike[str] | None = None, **parameters: Any) -> pa.Table: ...
 @overload
 def by_label(X: ArrayTable, Y: Labels, method: str = "quota", k: int | str | None = 50,
     **arguments: Any) -> pd.DataFrame:

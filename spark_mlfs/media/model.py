@@ -56,10 +56,11 @@ class OnnxModel:
         return OnnxModel(dict(files), hashlib.sha256(text.encode()).hexdigest())
 
     @staticmethod
-    def read(path: str) -> OnnxModel:
+    def read(path: str | os.PathLike[str]) -> OnnxModel:
         """Read a model and what it asks for in its folder.
 
         Raises `ParameterError` for what is no model, or asks for other files."""
+        path = os.fspath(path)
         name = path.removeprefix("file://")
         content = _content(name, path, MOST_BYTES)
         files = {os.path.basename(name): content}

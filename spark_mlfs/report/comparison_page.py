@@ -5,6 +5,7 @@ tables give the same bytes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -392,7 +393,7 @@ class ComparisonOutcome(Outcome):
         }
         return comparison_page(self, self.plan, manifest)
 
-    def cd_diagram(self, path: str, classifier: str | None = None) -> None:
+    def cd_diagram(self, path: str | os.PathLike[str], classifier: str | None = None) -> None:
         """Write the critical difference diagram of the main metric as .pdf, .svg or .png.
 
         It is by a classifier, the first one by default."""
@@ -405,7 +406,7 @@ class ComparisonOutcome(Outcome):
 
 def compare(
     spark: SparkSession | LocalSession,
-    plan: Mapping[str, Any] | str,
+    plan: Mapping[str, Any] | str | os.PathLike[str],
     progress: Progress | None = None,
 ) -> ComparisonOutcome:
     """Run a comparison: `plan` is the path of a TOML file, or a dict of its sections.
@@ -422,7 +423,10 @@ def compare(
     >>> compare(LocalSession(), plan).summary().round(2).loc["planted"].to_dict()
     {'mim': 1.0, 'jmi': 1.0, 'all features': 0.97}"""
     with spelled_by(in_python):
-        checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
+        if isinstance(plan, (str, os.PathLike)):
+            checked = read_comparison(os.fspath(plan))
+        else:
+            checked = comparison(plan, "plan")
         outcome = run(
             spark,
             checked,

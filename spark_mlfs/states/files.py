@@ -51,10 +51,11 @@ from .whole import (
 
 FORMAT = 3  # 1 has no pairs of features; since 3 all files have checksums
 Manifest = dict[str, Any]
+Folder = str | os.PathLike[str]
 RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
 
 
-def save(states: States, path: str, overwrite: bool = False) -> None:
+def save(states: States, path: Folder, overwrite: bool = False) -> None:
     """Write states as a folder of this machine, whole or not at all.
 
     Raises `ParameterError` where it exists, unless to `overwrite`.
@@ -161,7 +162,7 @@ def _bytes_of(value: Any) -> int:
     return int(value.nbytes)
 
 
-def load(*paths: str, requests: Sequence[Request] = ()) -> States:
+def load(*paths: Folder, requests: Sequence[Request] = ()) -> States:
     """Return the states in folders merged, or in all that patterns name (``"states/2026-11-*"``).
 
     Only what `requests` take is read, if there are any. What does not fit is refused before any
@@ -206,9 +207,15 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     return summed(loaded, lazy=bool(requests) and not of_pairs(requests))
 
 
-def local_path(path: str) -> str:
-    """Return the path without a scheme; raise `ParameterError` where it is of another machine."""
-    plain = plain_path(path)
+def local_path(path: Folder) -> str:
+    """Return the path without a scheme.
+
+    Raises `ParameterError` where it is of another machine, or no path."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ParameterError(
+            f"states are read and written in folders: give a path, not {path!r:.60}"
+        )
+    plain = plain_path(os.fspath(path))
     if plain is None:
         raise ParameterError(
             f"{path} is not on this machine, where states are read and written: give a local "
@@ -217,9 +224,11 @@ def local_path(path: str) -> str:
     return plain
 
 
-def folders(paths: Sequence[str]) -> list[str]:
+def folders(paths: Sequence[Folder]) -> list[str]:
     """Return the folders that paths and patterns name; raise `DataError` where there are none."""
     out = []
+    if not paths:
+        raise ParameterError("give the folders of the states to load")
     for path in map(local_path, paths):
         matches = [path]
         if glob.has_magic(path):
@@ -237,7 +246,7 @@ def manifest_of(path: str) -> Manifest:
     return read_manifest(path, FORMAT)
 
 
-def head(path: str) -> States:
+def head(path: Folder) -> States:
     """Return the states in a folder without their sums: what `collect` takes as `like`.
 
     Raises `DataError` where there are none."""
