@@ -15,14 +15,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
-from ..errors import DataError
-from ..frames.frame import num_cores
+from ..errors import BudgetError, DataError
+from ..frames.frame import default_memory, num_cores
+from ..frames.memory import FEATURE_BYTES
 from ..frames.names import NumberedNames
 from ..frames.scratch import Scratch
 from ..kernels import xxhash
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix, TermMatrix, with_values
 from ..kernels.missing import KEEP, MISSING_OF_SELECTORS, fill_of_rows, fill_values, filled
+from ..markup import size
 from .block import Block
 from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
@@ -147,6 +149,14 @@ def _stream_of(X: Any, missing: str) -> NumberTable | None:
 def _values_of(X: Any, categories: Categories) -> tuple[Matrix, Sequence[str] | None]:
     """Return the values of X, and the names of its columns; `DataError` for one that is wrong."""
     X = X.frame() if isinstance(X, NumberTable) else X
+    if sp.issparse(X):  # whose columns cost nothing until they are ranked
+        needed = FEATURE_BYTES * X.shape[1]
+        if needed > default_memory():
+            raise BudgetError(
+                f"a ranking of {X.shape[1]} features takes {size(needed)}, more than the "
+                f"{size(default_memory())} that this machine has for it: leave out columns, such "
+                "as those without a value"
+            )
     x, names = features_of(X, categories)
     wrong_value(x, names, categories.missing != "error")
     return x, names

@@ -28,7 +28,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from pathlib import PurePath
 from typing import Any, ClassVar
 
@@ -409,8 +410,11 @@ def _first_line(spark: SparkSession, paths: list[str], source: str) -> str:
 def _refuse_more(spark: SparkSession, paths: list[str], source: str) -> None:
     """Raise `DataError` for a line with more than a record, of which Spark reads the first."""
     text = F.col("value")
-    seems = text.rlike(r"\}\s*,?\s*\{") | ~text.rlike(r"\}\s*$")
-    lines = spark.read.text(paths).where(seems & text.rlike(r"\S"))
+    # most lines show by their bytes, in half the time of the patterns, that they are one record
+    goes_on = reduce(or_, (text.contains("}" + sign) for sign in "{, \t\v\f"))
+    several = goes_on & text.rlike(r"\}\s*,?\s*\{")
+    ends_otherwise = ~text.endswith("}") & ~text.rlike(r"\}\s*$")
+    lines = spark.read.text(paths).where((several | ends_otherwise) & text.rlike(r"\S"))
     with reading():
         row = lines.mapInArrow(_with_more, "value string").head()
     if row is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import spark_mlfs
 from spark_mlfs.cli.config import RunSettings
-from spark_mlfs.errors import ParameterError
+from spark_mlfs.errors import BudgetError, ParameterError
 from spark_mlfs.params import Bytes
 from spark_mlfs.sklearn import MultiLabelSelector
 
@@ -54,3 +55,12 @@ def test_every_face_takes_them(tmp_path):
     for size in ("64 MiBs", "1 kB"):
         with pytest.raises(ParameterError, match="a size such as 2GB"):
             spark_mlfs.rank(X, Y, "mim", memory_bytes=size)
+
+
+def test_columns_that_a_machine_cannot_rank_are_refused_before_they_are_looked_at():
+    """They take nothing in a sparse matrix; ranked, the process was killed."""
+    width = 2 * 10**9
+    rows = sp.csr_matrix((np.ones(3), ([0, 1, 2], [0, 10**8, width - 1])), shape=(4, width))
+    for rank in (spark_mlfs.rank, MultiLabelSelector().fit):
+        with pytest.raises(BudgetError, match=r"features takes 391 GB, more than the .* that this"):
+            rank(rows, [0, 1, 0, 1])
