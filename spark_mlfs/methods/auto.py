@@ -68,6 +68,7 @@ FEWEST = 20  # rows that methods are tried on
 NEIGHBOURS = 10  # of ML-kNN
 PENALTY = 1.0  # of ridge regression
 RESAMPLINGS = 200
+SMALL = 1e-3  # values of features below which ML-kNN sees them in another unit
 
 
 @dataclass(frozen=True)
@@ -298,6 +299,10 @@ def predict(
 ) -> ndarray:
     """Return (rows, q) scores of the labels of rows `query`, learned of x (n, k) and y (n, q)."""
     if judge == "mlknn":
+        largest = float(abs(x).max()) if x.size else 0.0
+        if 0 < largest < SMALL:  # distances are rounded: in a larger unit they differ
+            exponent = -np.frexp(largest)[1]
+            x, query = (np.ldexp(dense(rows), exponent) for rows in (x, query))
         return posteriors(x, y, query, min(NEIGHBOURS, x.shape[0] - 1))
     x = np.asarray(dense(x), np.float64)
     query = np.asarray(dense(query), np.float64)

@@ -107,6 +107,17 @@ def test_what_cannot_be_tried_is_told():
         )
 
 
+@pytest.mark.parametrize("exponent", [-20, -900])
+def test_the_unit_of_the_features_changes_no_choice(exponent):
+    x, y = bent()
+    query = np.random.default_rng(5).normal(size=(40, 10))
+    labels = sp.csr_matrix(y)
+    right = auto.predict("mlknn", x, labels, query)
+    for form in (np.asarray, sp.csr_matrix):
+        rows, others = form(np.ldexp(x, exponent)), form(np.ldexp(query, exponent))
+        np.testing.assert_array_equal(auto.predict("mlknn", rows, labels, others), right)
+
+
 def test_a_refusal_names_settings_as_the_face_does(tmp_path, capsys):
     """`ridge` takes products of all features, more than one process may here."""
     x = np.random.default_rng(3).integers(0, 3, size=(60, 500)).astype(np.uint8)
