@@ -227,17 +227,16 @@ def _numbers_of_labels(values: ndarray, name: str) -> ndarray:
 
 def _truth(column: ndarray, name: str) -> ndarray:
     """Return what the texts of a column of labels stand for; raise where one stands for nothing."""
-    from ..read.label_cells import WORDS, truth_of
+    from ..read.label_cells import truth_of
 
     cells = [None if absent(cell) else cell for cell in column.tolist()]
     texts = [cell for cell in cells if isinstance(cell, str)]
     others = [cell for cell in cells if cell is not None and not isinstance(cell, str)]
     truth = None if others else truth_of({*texts}, None, None)
     if truth is None:
-        words = {word for pair in WORDS for word in pair}
-        unknown = [text for text in texts if text.strip() and text.strip().lower() not in words]
-        raise NotNumbers(name, [*unknown, *texts, *others][0])
-    return np.array([truth.get(cell, np.nan) for cell in cells])
+        unknown = (text for text in dict.fromkeys(texts) if truth_of({text}, None, None) is None)
+        raise NotNumbers(name, next(unknown, [*others, *texts][0]))
+    return np.array([np.nan if cell is None else truth[cell] for cell in cells])
 
 
 def _matrix_of_grades(Y: Any) -> ndarray:

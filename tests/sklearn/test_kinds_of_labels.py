@@ -147,7 +147,7 @@ def test_columns_of_words_are_read_as_in_files(tmp_path) -> None:
 
 def test_words_that_stand_for_nothing_are_named() -> None:
     frame = pd.DataFrame({"u": ["yes", "no"] * 40, "v": ["ja", "nein"] * 40, "w": ["x", ""] * 40})
-    frame["?"] = ["yes", "no", "?", "no"] * 20
+    frame["?"] = ["yes", "0", "?", "no"] * 20
     remedy = r"give 0 and 1, True and False \(Y == 'x' where 'x' counts as 1\), or yes and no$"
     with pytest.raises(DataError, match=rf"'v' \('ja'\), 'w' \('x'\), '\?' \('\?'\); {remedy}"):
         spark_mlfs.rank(X, frame, "mim")
