@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy import ndarray
 
+from ..errors import DataError
 from ..lazy import cached_property
 from .block import Block
 from .codec import Buffer, decode, encode
@@ -222,6 +223,14 @@ class Profile:
         shift[self.varying] = largest_shift if one_will_do else shifts
         shift[np.flatnonzero(self.categories)] = 0
         return shift
+
+    def refuse_extremes(self) -> None:
+        """Raise `DataError` where squares of a feature leave float64."""
+        if self.exponent_shift() is not None:
+            raise DataError(
+                "a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another "
+                "unit"
+            )
 
     def times(self, shift: ndarray) -> Profile:
         """Return the profile of the rows whose feature j is multiplied by 2^`shift`[j]."""

@@ -86,6 +86,7 @@ def restrict(engine: Engine) -> None:
     place = "over the rows whose labels are all known" if profile.has_unknown else "in the data"
     if not len(profile.varying):
         raise DataError(f"no feature varies {place}; label more rows")
+    profile.refuse_extremes()
     two_valued = (profile.positive > 0) & (profile.positive < n)
     if not two_valued.any():
         raise DataError(

@@ -83,11 +83,7 @@ class Basis:
     ) -> Basis:
         """Return the basis of the first rows, with rules `by_occurrence` or without."""
         profile = rows.profile
-        if profile.exponent_shift() is not None:
-            raise DataError(
-                "a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another "
-                "unit"
-            )
+        profile.refuse_extremes()
         constant = profile.low == profile.high
         binary = profile.binary | (constant & (profile.low == 0))
         size = np.maximum(np.abs(profile.low), np.abs(profile.high))
