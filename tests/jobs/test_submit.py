@@ -53,8 +53,9 @@ def submit(
         program = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     properties = ("--properties-file", REPOSITORY / "conf" / "spark" / "local.conf")
     # interpreted, as in the tests' own sessions (`tests/conf`)
-    plans = ("wholeStage=false", "factoryMode=NO_CODEGEN")
-    settings = [word for plan in plans for word in ("--conf", f"spark.sql.codegen.{plan}")]
+    plans = ("codegen.wholeStage=false", "codegen.factoryMode=NO_CODEGEN", "shuffle.partitions=1")
+    settings = [word for plan in plans for word in ("--conf", f"spark.sql.{plan}")]
+    settings += ["--master", "local[1]"]  # one worker imports what all need
     return launch(
         [program, *properties, "--driver-memory", "1g", *settings, job, *arguments], folder
     )

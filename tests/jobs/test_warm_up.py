@@ -133,7 +133,8 @@ def test_a_session_maps_what_was_kept(cache, capsys, monkeypatch):
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process maps is read off /proc")
     monkeypatch.setenv(OPTIONS, "-XX:TieredStopAtLevel=1")  # runs of seconds, as the tests' own
-    session = "from spark_mlfs.session import local_session\nlocal_session().range(3).count()\n"
+    conf = {"spark.ui.enabled": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    session = f"from spark_mlfs.session import local_session\nspark = local_session('t', {conf})\n"
     run = session + class_archive._RUN.replace("(select, score)", "()")
     monkeypatch.setattr(class_archive, "_RUN", run)
     listing = class_archive._list_classes
@@ -149,7 +150,7 @@ def test_a_session_maps_what_was_kept(cache, capsys, monkeypatch):
     assert f"MB at {kept}" in capsys.readouterr().out
     assert {path.name for path in kept.parent.iterdir()} == {kept.name, f"{kept.stem}.sum"}
     code = (
-        "import psutil\nfrom spark_mlfs.session import local_session\nspark = local_session('t')\n"
+        f"import psutil\n{session}"
         "java = [p for p in psutil.Process().children(recursive=True) if 'java' in p.name()]\n"
         "print(any(m.path == KEPT for p in java for m in p.memory_maps()), spark.range(3).count())"
     )
