@@ -240,8 +240,8 @@ def test_an_evaluator_has_every_metric(predictions, tmp_path):
     every = {name: value for found in by_hand_at.values() for name, value in found.items()}
     evaluator = MultiLabelEvaluator(propensities=p)
     options = evaluator.metricName.doc
-    for name in AT_K:
-        assert repr(name) in options
+    assert all(repr(name) in options for name in AT_K)
+    for name in sorted(AT_K)[::2]:  # of each at one k or two
         evaluator.setMetricName(name)
         assert math.isclose(evaluator.evaluate(frame), every[name], rel_tol=1e-9), name
         assert evaluator.isLargerBetter()

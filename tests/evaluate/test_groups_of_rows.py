@@ -140,13 +140,15 @@ def test_groups_of_a_spark_frame_are_those_in_memory(spark) -> None:
     tags = [[f"t{j}" for j in np.flatnonzero(row)] for row in Y]
     table = list(zip(range(len(Y)), tags, names, group.tolist(), strict=True))
     frame = spark.createDataFrame(table, "id bigint, labels array<string>, name string, g int")
-    for column, groups in (("name", names), ("g", group)):
-        for protocol in ("stratified 3-fold", "2x60/40"):
-            pairs = split(frame, protocol, seed=5, groups=column)
-            for (_, test), (_, places) in zip(
-                pairs, split(tags, protocol, seed=5, groups=groups), strict=True
-            ):
-                assert sorted(row.id for row in test.select("id").collect()) == places.tolist()
+    for column, groups, protocol in (
+        ("name", names, "stratified 3-fold"),
+        ("g", group, "2x60/40"),
+    ):
+        pairs = split(frame, protocol, seed=5, groups=column)
+        for (_, test), (_, places) in zip(
+            pairs, split(tags, protocol, seed=5, groups=groups), strict=True
+        ):
+            assert sorted(row.id for row in test.select("id").collect()) == places.tolist()
     with pytest.raises(ParameterError, match="there is no column 'nam'"):
         split(frame, "5-fold", groups="nam")
 
