@@ -253,8 +253,8 @@ def test_vectors_wider_than_their_names_are_refused(spark, kind):
         estimator().fit(vectors(spark, D)).transform(vectors(spark, 5, NAMES[:5]))
 
 
-def predictions(spark, out: Path) -> dict[Any, tuple[list[str], list[float]]]:
-    rows = spark.read.parquet(str(out / "data")).collect()
+def predictions(out: Path) -> dict[Any, tuple[list[str], list[float]]]:
+    rows = pq.read_table(out / "data").to_pylist()
     return {row["id"]: (row["tags"], [round(v, 9) for v in row["scores"]]) for row in rows}
 
 
@@ -284,49 +284,44 @@ def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_pat
     ]
     code, err = run(
         "select", "--data", train, *table, "--method", "mim", "--num-top-features", 3, "--classifier", "mlknn",
-        "--classifier-set", "k=3", "--output", tmp_path / "run",
+        "--classifier-set", "k=3", "--engine", "local", "--output", tmp_path / "run",
     )  # fmt: skip
     assert code == 0, err
 
-    def scored(data: Path, out: str) -> tuple[int, str]:
-        return run(
-            "score",
-            "--model",
-            tmp_path / "run",
-            "--data",
-            data,
-            "--format",
-            "parquet",
-            "--id",
-            "id",
-            "--output",
-            tmp_path / out,
-        )
+    def scored(data: Path, out: str, engine: str) -> tuple[int, str]:
+        how = ["--format", "parquet", "--id", "id", "--engine", engine, "--output", tmp_path / out]
+        return run("score", "--model", tmp_path / "run", "--data", data, *how)
 
-    assert scored(train, "as")[0] == 0
-    assert scored(corpus("turned", NAMES[::-1], x[:, ::-1]), "back")[0] == 0
-    assert predictions(spark, tmp_path / "as") == predictions(spark, tmp_path / "back")
-    for name, names, columns, line in (
+    turned = corpus("turned", NAMES[::-1], x[:, ::-1])
+    assert scored(train, "as", "local")[0] == 0
+    for engine in ("spark", "local"):
+        assert scored(turned, f"back {engine}", engine)[0] == 0
+        back = predictions(tmp_path / f"back {engine}")
+        assert predictions(tmp_path / "as") == back
+    for engine, name, names, columns, line in (
         (
+            "spark",
             "others",
             [f"z{j}" for j in range(D)],
             x,
             r"'features' lacks 3 of the features it was fitted on, 'x\d' first",
         ),
         (
+            "local",
             "more",
             [*NAMES, "x6"],
             np.hstack([x, x[:, :1]]),
             r"'features' has 1 feature it was not fitted on, 'x6' first",
         ),
         (
+            "spark",
             "wide",
             None,
             np.hstack([x, x]),
             r"a feature vector has 12 entries, the model was fitted on 6",
         ),
     ):
-        code, err = scored(corpus(name, names, columns), f"out of {name}")
+        code, err = scored(corpus(name, names, columns), f"out of {name}", engine)
         assert code == 2 and re.search(line, err) and len(err.splitlines()) == 1, err
         assert not (tmp_path / f"out of {name}").exists() and not list(tmp_path.glob(".*"))
 
@@ -346,7 +341,8 @@ def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tm
     (tmp_path / "new.svm").write_text("\n".join(line(i) for i in range(40, 60)) + "\n")
     code, err = run(
         "select", "--data", tmp_path / "train.svm", "--format", "libsvm", "--method", "mim", "--num-top-features", 4,
-        "--classifier", "mlknn", "--classifier-set", "k=3", "--output", tmp_path / "run",
+        "--classifier", "mlknn", "--classifier-set", "k=3", "--engine", "local",
+        "--output", tmp_path / "run",
     )  # fmt: skip
     assert code == 0, err
     base = [
@@ -361,7 +357,7 @@ def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tm
     ]
     code, err = run("score", *base, "--output", tmp_path / "out")
     assert code == 0, err
-    assert len(predictions(spark, tmp_path / "out")) == 20
+    assert len(predictions(tmp_path / "out")) == 20
     code, err = run("score", *base, "--option", "num_features=9", "--output", tmp_path / "other")
     assert code == 2 and "'features' has 3 features it was not fitted on, 'f7' first" in err, err
 

@@ -15,6 +15,7 @@ import pytest
 from spark_mlfs.cli.work import load_pipeline
 
 LABELS = ["y0", "y1", "y2"]
+N = 600
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +24,9 @@ def data(tmp_path_factory):
     as texts, and an ARFF file."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
-    n = 2000
+    n = N
     x = np.round(rng.normal(size=(n, 6)), 3)
-    x[1300:] = x[:700]
+    x[400:] = x[:200]
     y = (x[:, :3] + 0.3 * rng.normal(size=(n, 3)) > 0.2).astype(int)
     columns = {f"f.{j}": pa.array(x[:, j], mask=rng.random(n) < 0.02) for j in range(6)}
     columns |= {label: pa.array(y[:, j]) for j, label in enumerate(LABELS)}
@@ -41,7 +42,7 @@ def data(tmp_path_factory):
     )
     columns["x.y"] = pa.array(list(x))
     columns |= {"key": pa.array([f"doc-{i}" for i in range(n)]), "number": pa.array(np.arange(n))}
-    pq.write_table(pa.table(columns), folder / "table.parquet", row_group_size=600)
+    pq.write_table(pa.table(columns), folder / "table.parquet", row_group_size=200)
     columns["f.1"] = pa.array(
         [None if i % 50 == 0 else f" {v}" if i % 3 else "" for i, v in enumerate(x[:, 1])]
     )
@@ -185,7 +186,7 @@ def test_a_data_set_is_cut_down_as_by_spark(spark, selections, run, tmp_path, ki
             out,
         )
         code, said, err = run("transform", *given)
-        assert code == 0 and "2000 rows" in said, err
+        assert code == 0 and f"{N} rows" in said, err
         schema, some = rows_of(spark, out)
         schemas.append(schema)
         rows.append(some)
@@ -198,9 +199,9 @@ def test_a_data_set_is_cut_down_as_by_spark(spark, selections, run, tmp_path, ki
             }
         )
     assert [field.json() for field in schemas[0]] == [field.json() for field in schemas[1]]
-    assert rows[0] == rows[1] and len(rows[0]) == 2000
+    assert rows[0] == rows[1] and len(rows[0]) == N
     if kind == "table":  # ids that are texts stay as they are
-        assert {row["id"] for row in rows[0]} == {repr(f"doc-{i}") for i in range(2000)}
+        assert {row["id"] for row in rows[0]} == {repr(f"doc-{i}") for i in range(N)}
     assert manifests[0] == manifests[1]
     assert (tmp_path / "local" / "_SUCCESS").exists()
 
@@ -257,7 +258,7 @@ def test_a_corpus_is_scored_as_by_spark(spark, pipeline_of, data, run, tmp_path,
         code, said, err = run(
             "score", "--model", model, *read, *more, "--engine", engine, "--output", out
         )
-        assert code == 0 and "2000 rows scored" in said, err
+        assert code == 0 and f"{N} rows scored" in said, err
         frames.append(rows_of(spark, out / "data"))
         parts.append(entry(out / "_parts" / "0.json", "checksum", "seconds"))
         changes = ("finished", "command", "seconds", "seconds_now", "versions")
@@ -267,7 +268,7 @@ def test_a_corpus_is_scored_as_by_spark(spark, pipeline_of, data, run, tmp_path,
             "0": parts[-1]["inputs"],
         }
         assert "<span>rows</span>" in (out / "_report.html").read_text()
-    assert frames[0] == frames[1] and len(frames[0][1]) == 2000
+    assert frames[0] == frames[1] and len(frames[0][1]) == N
     assert parts[0] == parts[1]
     assert manifests[0] == manifests[1]
 
@@ -337,17 +338,12 @@ def test_a_pipeline_is_fitted_as_by_spark(spark, pipeline_of, data, run, tmp_pat
 @pytest.mark.parametrize(
     ("name", "labels"),
     [
-        ("columns", ("--labels-col", *LABELS, "--id", "key")),
+        ("columns", ("--labels-col", *LABELS, "--id", "key", "--top-n", "1")),
         ("texts", ("--labels-col", "topics", "--threshold", "0.3")),
-        ("arff", ("--top-n", "1")),
     ],
 )
 def test_a_pipeline_is_checked_as_by_spark(pipeline_of, data, run, tmp_path, name, labels):
-    given = (
-        ("--data", data / "sparse.arff", *ARFF)
-        if name == "arff"
-        else ("--data", data / "table.parquet", *TABLE[:2])
-    )
+    given = ("--data", data / "table.parquet", *TABLE[:2])
     found, pages = [], []
     for engine in ("spark", "local"):
         how = (
@@ -372,10 +368,7 @@ def test_a_pipeline_is_checked_as_by_spark(pipeline_of, data, run, tmp_path, nam
         page = (tmp_path / engine / "report.html").read_text()
         pages.append((page.count('<figure class="curve"'), page.split("Look at them")[1:]))
     assert (
-        found[0] == found[1]
-        and found[0]["rows"] == 2000
-        and pages[0] == pages[1]
-        and pages[0][0] == 8
+        found[0] == found[1] and found[0]["rows"] == N and pages[0] == pages[1] and pages[0][0] == 8
     )
     assert bool(pages[0][1]) == (name == "texts")
 
@@ -400,7 +393,7 @@ def test_one_engine_goes_on_where_the_other_stopped(spark, pipeline_of, data, ru
         "number",
     ]
     for part, engine in enumerate(("local", "spark", "local")):
-        pq.write_table(table.slice(700 * part, 700), tmp_path / "in" / f"{part}.parquet")
+        pq.write_table(table.slice(200 * part, 200), tmp_path / "in" / f"{part}.parquet")
         code, said, err = run(*base, "--append", "--engine", engine, "--output", tmp_path / "tags")
         assert code == 0 and f"in {part + 1} part" in said, err
     assert (
@@ -444,7 +437,7 @@ def test_without_pyspark(pipeline_of, data, tmp_path):
     assert (
         pq.read_table(tmp_path / "cut").num_rows
         == pq.read_table(tmp_path / "tags" / "data").num_rows
-        == 2000
+        == N
     )
 
 

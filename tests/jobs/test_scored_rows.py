@@ -8,6 +8,7 @@ import re
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -22,10 +23,22 @@ from pyspark.ml.feature import (
 from pyspark.ml.linalg import Vectors
 from sklearn.feature_extraction.text import CountVectorizer
 
-from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier, read
+from spark_mlfs import (
+    CLASSIFIERS,
+    DataError,
+    MIMSelector,
+    MultiLabelClassificationModel,
+    MultiLabelSelectorModel,
+    params,
+    read,
+)
+from spark_mlfs.adapters.classes import Fit
+from spark_mlfs.adapters.learned import facts_of_learned
 from spark_mlfs.adapters.tags import best_labels
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.frames.parquet import open_parquet
 from spark_mlfs.mlflow.tagger import Steps
+from spark_mlfs.pipeline import Request, compute, rank
 from spark_mlfs.scoring.base import word_counts
 from spark_mlfs.scoring.local import load_here
 from spark_mlfs.scoring.stages import Scorer, WordCounter, fit_pipeline, load_scorer
@@ -129,14 +142,35 @@ def test_the_best_labels(q, digits, seed):
         assert values.tolist() == [scores[i, b] for i, some in enumerate(expected) for b in some]
 
 
-def same_scores(spark, pipeline, frame):
-    """The scores of the pipeline as it is and as `score` has it: equal to the bit."""
+def trained(x, tags, count, features, classifier="br-svm", **parameters):
+    """A selection of a column of features and a classifier of what it selects, learned in this
+    process."""
+    rows, _ = pack_arrays(x, tags)
+    (ranked,) = rank(rows, [Request.of("mim", {}, count)])
+    selector = MultiLabelSelectorModel.of(ranked).setNumTopFeatures(count)
+    selector = selector.setFeaturesCol(features).setOutputCol("selected")
+    rows, _ = pack_arrays(x[selector.selectedFeatureNames], tags)
+    learner = CLASSIFIERS.create(classifier)
+    fit = Fit(learner, params.check(learner.parameters, parameters, classifier))
+    state, cost, _ = compute(rows, fit)
+    facts = facts_of_learned("classifier", fit, rows, state, cost, 0.0)
+    return selector, MultiLabelClassificationModel.of(state, facts).setFeaturesCol("selected")
+
+
+def counted(bodies, words):
+    """How often each word stands in each text."""
+    counts = [Counter(split(body or "")) for body in bodies]
+    return pd.DataFrame([[float(count[word]) for word in words] for count in counts], columns=words)
+
+
+def same_scores(pipeline, frame, count):
+    """The scores of the pipeline as it is and as `score` has it, of so many rows: equal to the bit."""
     rows = frame
     for stage in pipeline.stages:
         rows = stage.transform(rows)
     expected = {row.doc: row.rawPrediction.toArray().tobytes() for row in rows.collect()}
     found = Scorer("", pipeline.stages).tagged(frame, ["doc"], all_scores=True).collect()
-    assert len(found) == frame.count() == len(expected)
+    assert len(found) == count == len(expected)
     assert {row.doc: np.array(row.rawPrediction).tobytes() for row in found} == expected
     return found
 
@@ -150,7 +184,7 @@ def documents():
         "food": "bread soup the eat",
     }
     rows = []
-    for i in range(2000):
+    for i in range(600):
         tags = [t for t in words if rng.random() < 0.4]
         body = " ".join(w for t in tags for w in rng.permutation(words[t].split())[:3])
         rows.append(
@@ -162,7 +196,7 @@ def documents():
                 tags,
             )
         )
-    rows += [(2000, None, ["cats"]), (2001, "", []), (2002, "日本", ["food"])]
+    rows += [(600, None, ["cats"]), (601, "", []), (602, "日本", ["food"])]
     return rows
 
 
@@ -184,7 +218,7 @@ def test_texts(spark):
     assert selector.selectedFeatures != sorted(selector.selectedFeatures)
     pipeline = fit_pipeline(training, selector, "br-svm", {}, table, "text", options)
     assert [type(stage).__name__ for stage in pipeline.stages[:1]] == ["TextFeaturesModel"]
-    rows = same_scores(spark, pipeline, table)
+    rows = same_scores(pipeline, table, len(rows))
     texts = table.select("doc", "body").toPandas()
     steps = pickle.loads(pickle.dumps(Steps.of(pipeline)))  # without Spark
     expected = {row.doc: np.array(row.rawPrediction).tobytes() for row in rows}
@@ -198,21 +232,19 @@ def test_texts(spark):
 @pytest.mark.slow
 def test_a_pipeline_of_spark_ml_s_stages(spark, tmp_path):
     """As earlier versions saved them: read, and applied by both engines, words of ASCII as before."""
-    table = spark.createDataFrame(documents(), "doc bigint, body string, topics array<string>")
+    documents_ = documents()
+    table = spark.createDataFrame(documents_, "doc bigint, body string, topics array<string>")
     no_null = SQLTransformer(statement="SELECT *, coalesce(`body`, '') AS _text FROM __THIS__")
     split = RegexTokenizer(inputCol="_text", outputCol="_tokens", pattern=r"\W+")
     remover = StopWordsRemover(inputCol="_tokens", outputCol="_kept", stopWords=["The", "of"])
     words = ["cat", "kitten", "purr", "dog", "puppy", "bark", "bread", "soup", "eat", "t"]
     counter = CountVectorizerModel.from_vocabulary(words, inputCol="_kept", outputCol="counts")
-    counted = PipelineModel([no_null, split, remover, counter]).transform(table)
-    training = read.table(spark, counted, features="counts", labels="topics", id="doc")
-    selector = MIMSelector(numTopFeatures=6, idCol="id", outputCol="selected").fit(training)
-    classifier = BRSVMClassifier().setFeaturesCol("selected").setIdCol("id")
-    model = classifier.fit(selector.transform(training))
-    stages = [no_null, split, remover, counter, selector.setFeaturesCol("counts"), model]
+    x = counted([body for _, body, _ in documents_], words)
+    learned = trained(x, [tags for *_, tags in documents_], 6, "counts")
+    stages = [no_null, split, remover, counter, *learned]
     PipelineModel(stages).write().save(f"file://{tmp_path}/pipeline")
     loaded = load_scorer(spark, f"file://{tmp_path}/pipeline")
-    found = {row.doc: row for row in same_scores(spark, loaded, table)}
+    found = {row.doc: row for row in same_scores(loaded, table, len(documents_))}
     table.coalesce(1).write.parquet(f"file://{tmp_path}/texts")
     here = load_here(f"{tmp_path}/pipeline")
     rows = open_parquet([f"{tmp_path}/texts"], {})
@@ -227,12 +259,12 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark):
     them, too."""
     rng = np.random.default_rng(3)
     known = ["cat", "dog", "soup", "it", "the", "x_1"]
-    bodies = [" ".join(rng.choice([*known, "other"], rng.integers(0, 30))) for _ in range(1500)]
+    bodies = [" ".join(rng.choice([*known, "other"], rng.integers(0, 30))) for _ in range(500)]
     rows = [
         (i, f"{b}!" if i % 2 else b.upper(), [t for t in ("cat", "soup") if t in b])
         for i, b in enumerate(bodies)
     ]
-    rows += [*rows[:700], (9000, None, ["cat"]), (9001, "", []), (9002, "İt", ["soup"])]
+    rows += [*rows[:200], (9000, None, ["cat"]), (9001, "", []), (9002, "İt", ["soup"])]
     rows = [(i, *row[1:]) for i, row in enumerate(rows)]
     table = spark.createDataFrame(
         rows, "doc bigint, `the.body` string, topics array<string>"
@@ -240,17 +272,10 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark):
     counter = WordCounter(
         inputCol="the.body", outputCol="counts", vocabulary=known, stopWords=["the"], binary=True
     )
-    counts = counter.transform(table).select("doc", "counts", "topics")
-    training = read.table(spark, counts, features="counts", labels="topics", id="doc")
-    selector = MIMSelector(numTopFeatures=3, idCol="id", outputCol="selected").fit(training)
-    model = (
-        BRSVMClassifier()
-        .setFeaturesCol("selected")
-        .setIdCol("id")
-        .fit(selector.transform(training))
-    )
-    pipeline = PipelineModel(stages=[counter, selector.setFeaturesCol("counts"), model])
-    rows = same_scores(spark, pipeline, table)
+    counts = (counted([body for _, body, _ in rows], known) > 0).assign(the=False).astype(float)
+    selector, model = trained(counts, [tags for *_, tags in rows], 3, "counts")
+    pipeline = PipelineModel(stages=[counter, selector, model])
+    rows = same_scores(pipeline, table, len(rows))
     assert len({row.scores[0] for row in rows if row.scores}) > 3
     scorer = Scorer("", pipeline.stages)
     frame, cells = scorer.features(scorer.read_of(table))
@@ -264,50 +289,41 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark):
     assert word_counts([counter, counter]) is None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["dense", "sparse", "arrays"])
-def test_vectors(spark, form):
-    rng = np.random.default_rng(2)
-    x = np.round(rng.normal(size=(2000, 8)), 3) * (rng.random((2000, 8)) < 0.6)
-    x[1000:1700] = x[:700]
-    y = x[:, [5, 1]] + 0.1 * rng.normal(size=(2000, 2)) > 0.2
-    full = [Vectors.sparse(8, np.flatnonzero(r).tolist(), r[r != 0].tolist()) for r in x]
-    cells = {"dense": [Vectors.dense(r) for r in x], "sparse": full, "arrays": x.tolist()}[form]
-    rows = [
-        (i, c, [f"t{j}" for j in np.flatnonzero(labels)])
-        for i, (c, labels) in enumerate(zip(cells, y, strict=True))
-    ]
-    kind = "array<double>" if form == "arrays" else "vector"
-    frame = (
-        spark.createDataFrame(rows, ["doc", "features", "labels"])
-        if kind == "vector"
-        else spark.createDataFrame(rows, f"doc bigint, features {kind}, labels array<string>")
-    )
-    selector = MIMSelector(numTopFeatures=4, idCol="doc", outputCol="selected").fit(frame)
-    estimator = MLkNNClassifier(k=3) if form == "dense" else BRSVMClassifier()
-    model = estimator.setFeaturesCol("selected").setIdCol("doc").fit(selector.transform(frame))
-    pipeline = PipelineModel(stages=[selector, model])
-    same_scores(spark, pipeline, frame.limit(500).repartition(3))
+FORMS = {"dense": ("mlknn", {"k": 3}), "sparse": ("br-svm", {}), "arrays": ("br-svm", {})}
 
-    unused = next(j for j in range(8) if j not in selector.selectedFeatures)
-    used = selector.selectedFeatures[0]
-    for slot, refused in ((unused, False), (used, True)):
-        values = x[:3].copy()
-        values[1, slot] = np.nan
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_vectors(spark, form):
+    """A value that is missing matters where the feature was selected alone."""
+    rng = np.random.default_rng(2)
+    x = np.round(rng.normal(size=(500, 8)), 3) * (rng.random((500, 8)) < 0.6)
+    x[300:] = x[:200]
+    y = x[:, [5, 1]] + 0.1 * rng.normal(size=(500, 2)) > 0.2
+    classifier, parameters = FORMS[form]
+    names = [f"features_{j}" for j in range(8)]
+    learned = trained(
+        pd.DataFrame(x, columns=names), y.astype(int), 4, "features", classifier, **parameters
+    )
+    pipeline = PipelineModel(stages=[*learned])
+    selected = learned[0].selectedFeatures
+    unused, used = next(j for j in range(8) if j not in selected), selected[0]
+
+    def frame_of(x):
+        if form == "arrays":
+            rows = [(i, r.tolist()) for i, r in enumerate(x)]
+            return spark.createDataFrame(rows, "doc bigint, features array<double>")
         cells = [
-            Vectors.sparse(8, range(8), r.tolist()) if form == "sparse" else Vectors.dense(r)
-            for r in values
+            Vectors.sparse(8, np.flatnonzero(r).tolist(), r[r != 0].tolist())
+            if form == "sparse"
+            else Vectors.dense(r)
+            for r in x
         ]
-        few = [
-            (i, r.tolist() if form == "arrays" else c)
-            for i, (c, r) in enumerate(zip(cells, values, strict=True))
-        ]
-        table = spark.createDataFrame(
-            few, "doc bigint, features array<double>" if form == "arrays" else ["doc", "features"]
-        )
-        if not refused:
-            assert len(same_scores(spark, pipeline, table)) == 3
-            continue
-        with pytest.raises(Exception, match=f"feature {slot} is missing") as raised:
-            Scorer("", pipeline.stages).tagged(table, ["doc"]).collect()
-        assert DataError.__name__ in str(raised.value)
+        return spark.createDataFrame([*enumerate(cells)], ["doc", "features"])
+
+    x[7, unused] = np.nan
+    same_scores(pipeline, frame_of(x).repartition(3), len(x))
+    x[7, used] = np.nan
+    with pytest.raises(Exception, match=f"feature 'features_{used}' is missing") as raised:
+        Scorer("", pipeline.stages).tagged(frame_of(x[5:9]), ["doc"]).collect()
+    assert DataError.__name__ in str(raised.value)
