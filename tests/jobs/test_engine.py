@@ -22,8 +22,15 @@ class NoSpark:
         if name.partition(".")[0] in ("pyspark", "py4j"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, NoSpark())
+import io, json
+from contextlib import redirect_stderr, redirect_stdout
 from spark_mlfs.cli import main
-sys.exit(main(sys.argv[1:]))
+told = []
+for words in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = main(words)
+    told.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(told))
 """
 MADE = (
     "--format",
@@ -37,24 +44,24 @@ MADE = (
 )
 
 
-def alone(*arguments):
-    """A command in a process without pyspark and without Java."""
+def alone(*commands):
+    """Commands in a process without pyspark and without Java: code, output and errors of each."""
     environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
-    command = [sys.executable, "-c", WITHOUT_SPARK, *map(str, arguments)]
+    words = json.dumps([[*map(str, command)] for command in commands])
     done = subprocess.run(
-        command,
+        [sys.executable, "-c", WITHOUT_SPARK, words],
         capture_output=True,
         text=True,
         env={**environment, "PATH": "/nowhere"},
         check=False,
     )
-    return done.returncode, done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_the_quickstart_runs_without_spark(tmp_path):
-    code, out, err = alone(
-        "select", "--format", "numbers", "--num-top-features", 5, "--output", tmp_path / "out"
-    )
+    flags = ("--format", "numbers", "--num-top-features", 5, "--output", tmp_path / "out")
+    ((code, out, err),) = alone(("select", *flags))
     assert code == 0, err
     assert "2000 rows x 405 features x 10 labels; kept 5" in out and "in this process" in out
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
@@ -67,18 +74,21 @@ def test_what_only_spark_does_is_said_where_there_is_none(tmp_path):
     table = ("--format", "delta", "--features", "x", "--labels-col", "y")
     (tmp_path / "t.csv").write_text("x,y\na,0\nb,1\n")
     given = ("select", "--data", tmp_path / "t.csv", *table, "--output", tmp_path / "out")
-    code, _, err = alone(*given)
-    assert (
-        code == 2
-        and "format delta is read by Spark" in err
-        and "pip install 'spark_mlfs[local]'" in err
+    codes, _, told = zip(
+        *alone(
+            given,
+            ("select", *MADE, "--output", tmp_path / "out", "--engine", "spark"),
+            ("select", *MADE, "--output", "s3://bucket/out"),
+            (*given, "--engine", "local"),
+        ),
+        strict=True,
     )
-    code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--engine", "spark")
-    assert code == 2 and "Spark, which is not installed" in err
-    code, _, err = alone("select", *MADE, "--output", "s3://bucket/out")
-    assert code == 2 and "s3://bucket/out is not on this machine" in err
-    code, _, err = alone(*given, "--engine", "local")
-    assert code == 2 and err.count("\n") == 1 and "format delta is read by Spark" in err
+    assert codes == (2, 2, 2, 2), told
+    assert "format delta is read by Spark" in told[0]
+    assert "pip install 'spark_mlfs[local]'" in told[0]
+    assert "Spark, which is not installed" in told[1]
+    assert "s3://bucket/out is not on this machine" in told[2]
+    assert told[3].count("\n") == 1 and "format delta is read by Spark" in told[3]
     assert not (tmp_path / "out").exists()
 
 
@@ -205,14 +215,10 @@ def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
         "--memory-bytes",
         2 << 20,
     ]
-    for more, said in (
-        (["--dry-run"], "rows and statistics take"),
-        ([], "rows and statistics take"),
-        (["--engine", "local"], "needs"),
-    ):
-        code, _, err = alone(
-            "select", *data, "--method", "ridge", "--output", tmp_path / "out", *more
-        )
+    command = ["select", *data, "--method", "ridge", "--output", tmp_path / "out"]
+    ways = ([*command, "--dry-run"], command, [*command, "--engine", "local"])
+    lines = ("rows and statistics take", "rows and statistics take", "needs")
+    for (code, _, err), said in zip(alone(*ways), lines, strict=True):
         assert code == 2 and said in err and "more than --memory-bytes 2 MB" in err, err
         assert ("takes Spark, which is not installed" in err) == (said != "needs")
 

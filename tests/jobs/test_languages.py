@@ -75,7 +75,7 @@ def test_planted_words(tmp_path, capfd, languages, engine):
     code = cli.main(
         [
             *["check", "--model", f"{tmp_path}/run", "--data", f"{tmp_path}/new.parquet"],
-            *["--labels-col", "topics", "--id", "doc", "--engine", engine, "--json"],
+            *["--labels-col", "topics", "--id", "doc", "--engine", "local", "--json"],
         ]
     )
     out, err = capfd.readouterr()

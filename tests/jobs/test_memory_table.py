@@ -54,7 +54,6 @@ def test_cells_of_the_table(ended, text, keeps, monkeypatch, folder):
 @pytest.mark.parametrize(
     ("shape", "entry"),
     [
-        ("labels", "mim"),
         ("labels", "+ mlknn"),
         ("sparse", "ridge"),
         ("dense", "score + mlknn"),

@@ -51,15 +51,11 @@ def said(capsys):
 
 
 @pytest.mark.slow
-def test_the_ranking_is_a_table(spark, selection):
+def test_the_ranking_is_a_table_which_is_refused_or_replaced(spark, selection, tmp_path, capsys):
     got = spark.table("marts.ranking").orderBy("rank").toPandas()
     pd.testing.assert_frame_equal(
         got, pd.read_parquet(selection / "ranking.parquet"), check_dtype=False
     )
-
-
-@pytest.mark.slow
-def test_a_table_that_exists_is_refused_or_replaced(spark, selection, tmp_path, capsys):
     command = [
         "select",
         *DATA,
@@ -84,19 +80,6 @@ def test_a_table_that_exists_is_refused_or_replaced(spark, selection, tmp_path, 
     after = spark.table("marts.ranking").orderBy("rank").collect()
     assert after != before and [r.rank for r in after] == list(range(1, 9))
     assert [name for name in tables(spark) if name.startswith("ranking")] == ["ranking"]
-    assert (
-        main(
-            [
-                *command[:-3],
-                str(tmp_path / "again"),
-                *command[-2:],
-                "--overwrite",
-                "--method",
-                "mim",
-            ]
-        )
-        == 0
-    )  # as it was
 
 
 @pytest.mark.slow
