@@ -39,7 +39,7 @@ COUNTED = (
     "igmf",
     "mrmr",
 )
-DOCUMENTS, ROWS = 300, 20
+DOCUMENTS, ROWS = 150, 20
 TEXT = (
     "--option",
     "source=parquet",
@@ -107,12 +107,9 @@ def save(spark, folder: Path) -> None:
     stages = [
         spark_mlfs.JMISelector(numTopFeatures=6, outputCol="kept", idCol="id"),
         spark_mlfs.MDDMExtractor(featuresCol="kept", outputCol="mddm", idCol="id", dim=2),
-        spark_mlfs.BRSVMClassifier(featuresCol="kept", idCol="id"),
+        spark_mlfs.MLkNNClassifier(featuresCol="kept", idCol="id", k=5),
     ]
     Pipeline(stages=stages).fit(numbers).write().overwrite().save(f"file://{folder}/pipeline")
-    spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(numbers).write().overwrite().save(
-        f"file://{folder}/mlknn"
-    )
     documents.write.parquet(f"file://{folder}/documents")
     flags = (
         "--id",
@@ -144,19 +141,15 @@ def answers_of(spark, folder: Path) -> dict[str, list]:
     """What the models that were saved in `folder` give the first rows."""
     from pyspark.ml import PipelineModel
 
-    import spark_mlfs
     from spark_mlfs.scoring.stages import load_scorer
 
     numbers, documents = corpora(spark)
     pipeline = PipelineModel.load(f"file://{folder}/pipeline")
-    mlknn = spark_mlfs.MultiLabelClassificationModel.load(f"file://{folder}/mlknn")
     out: dict[str, list] = {
         "ranking": [float(v).hex() for v in pipeline.stages[0].ranking["score"]]
     }
     rows = pipeline.transform(numbers).orderBy("id").limit(ROWS).collect()
     out["pipeline"] = [[float(v).hex() for v in (*row.mddm, *row.rawPrediction)] for row in rows]
-    rows = mlknn.transform(numbers).orderBy("id").limit(ROWS).collect()
-    out["mlknn"] = [[float(v).hex() for v in row.rawPrediction] for row in rows]
     rows = (
         load_scorer(spark, f"file://{folder}/topics")
         .tagged(documents, ["doc"])

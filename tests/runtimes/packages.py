@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -13,13 +12,13 @@ from environment import REPOSITORY, UNREACHABLE, Unavailable, called, interprete
 
 # beside what the wheel brings; no plugin of pytest, no Spark
 TOOLS = ("pytest>=8", "hypothesis>=6", "polars>=1", "matplotlib>=3.7", "pyyaml>=6", "psutil>=5.9")
-CHECKER = ("mypy>=1.11", "pandas-stubs")
+TOOLS += ("build>=1", "setuptools>=68", "mypy>=1.11", "pandas-stubs")
 SOURCES = ("pyproject.toml", "MANIFEST.in", "README.md", "spark_mlfs", "tests", "conf", "notebooks", "jobs", ".github", ".ci")  # fmt: skip
 UNKNOWN = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
 
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """The wheel, made of the sdist, and the sdist unpacked. `Unavailable` without an index."""
+def built(python: Path, folder: Path) -> tuple[Path, Path]:
+    """The wheel, made of the sdist by an environment's tools, and the sdist unpacked."""
     source = folder / "source"
     source.mkdir()
     for name in SOURCES:
@@ -29,7 +28,7 @@ def built(folder: Path) -> tuple[Path, Path]:
         else:
             shutil.copy(path, source / name)
     out = folder / "dist"
-    checked(called([sys.executable, "-m", "build", "--outdir", out, source], 600))
+    checked(called([python, "-m", "build", "--no-isolation", "--outdir", out, source], 600))
     (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
@@ -37,7 +36,8 @@ def built(folder: Path) -> tuple[Path, Path]:
 
 
 def environment_of(version: str, folder: Path, *requirements: object) -> Path:
-    """The Python of a new environment with the newest of what is asked for."""
+    """The Python of a new environment with the newest of what is asked for. `Unavailable` without
+    an index."""
     done = called([interpreter(version), "-m", "venv", folder], 300)
     assert done.returncode == 0, done.stderr
     python = folder / "bin" / "python"
