@@ -17,7 +17,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
-from ..errors import DataError, setting
+from ..errors import DataError, ParameterError, setting
 from ..kernels.hashing import mix
 from ..kernels.matrix import Matrix, decisions, dense
 from ..kernels.platt import platt
@@ -29,6 +29,7 @@ FOLDS = 3
 SAVED_COPIES = 3  # of what was learned, while it is saved
 NODE_BYTES = 16  # of liblinear, for each value of the rows and their constant
 LARGEST = 1e75  # a feature; of one beyond 1e80 liblinear does not come to an end
+WEIGHTS_OF_LOSS = (1e-60, 1e60)  # with others, too, and with a large one of large features
 LARGEST_OF_LOGISTIC = 1e30  # what scikit-learn hands to it
 # liblinear draws from one row of numbers for all threads, and filters of warnings are all threads'
 _in_use = threading.Lock()
@@ -143,7 +144,11 @@ def label_machines(
     if norm == "l2":
         x = unit_rows(x)
     y = rows.labels(profile.q)
+    least, most = WEIGHTS_OF_LOSS
+    if not least <= p["c"] <= most:
+        raise ParameterError(f"{setting('c', p['c'])}: liblinear takes {least:g} to {most:g}")
     largest = LARGEST_OF_LOGISTIC if p.get("loss") == "logistic" else LARGEST
+    largest = min(largest, LARGEST / max(1.0, p["c"]))
     if x.size and not max(x.max(), -x.min()) <= largest:
         raise DataError(
             f"liblinear takes no features beyond {largest:g}: give {setting('scaling', 'standard')}"

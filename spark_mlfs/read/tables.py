@@ -410,11 +410,13 @@ def _first_line(spark: SparkSession, paths: list[str], source: str) -> str:
 def _refuse_more(spark: SparkSession, paths: list[str], source: str) -> None:
     """Raise `DataError` for a line with more than a record, of which Spark reads the first."""
     text = F.col("value")
-    # most lines show by their bytes, in half the time of the patterns, that they are one record
-    goes_on = reduce(or_, (text.contains("}" + sign) for sign in "{, \t\v\f"))
-    several = goes_on & text.rlike(r"\}\s*,?\s*\{")
+    # most lines show by their bytes, in a third of the time of the patterns, that they are one
+    up_to_first = F.octet_length(F.substring_index(text, "}", 1))
+    goes_on = up_to_first + 1 < F.octet_length(F.rtrim(text))
+    is_near = reduce(or_, (text.contains("}" + sign) for sign in "{, \t\v\f"))
+    several = is_near & text.rlike(r"\}\s*,?\s*\{")
     ends_otherwise = ~text.endswith("}") & ~text.rlike(r"\}\s*$")
-    lines = spark.read.text(paths).where((several | ends_otherwise) & text.rlike(r"\S"))
+    lines = spark.read.text(paths).where(goes_on & (several | ends_otherwise))
     with reading():
         row = lines.mapInArrow(_with_more, "value string").head()
     if row is not None:

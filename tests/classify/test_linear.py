@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from spark_mlfs import DataError
+from spark_mlfs import DataError, ParameterError
 from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.errors import DataNotice
 from spark_mlfs.kernels.hashing import mix
@@ -250,6 +250,19 @@ def test_values_beyond_what_is_learned_or_scored_are_refused():
         model.fit(ROWS, TRUTH)
         with pytest.raises(DataError, match=r"a row has features up to 1.7e\+308 as they are sca"):
             model.predict(np.where(ROWS > 0, 1.7e308, -1.7e308))
+
+
+@pytest.mark.parametrize("kind", [LogisticClassifier, BRSVMClassifier, ClassifierChainClassifier])
+def test_weights_of_the_loss_by_which_liblinear_ends(kind):
+    """With others it did not come to an end."""
+    for c in (1e-300, 1e61, 1e300):
+        with pytest.raises(ParameterError, match=r"^c = .*: liblinear takes 1e-60 to 1e\+60$"):
+            kind(c=c).fit(ROWS, TRUTH)
+    with pytest.raises(DataError, match=r"no features beyond 1e\+15: give scaling='standard'$"):
+        kind(c=1e60).fit(1e16 * ROWS, TRUTH)
+    for c in (1e-60, 1e60):
+        model = kind(c=c).fit(1e14 * ROWS, TRUTH)
+        assert np.isfinite(model.predict(1e14 * ROWS)).all()
 
 
 @pytest.mark.parametrize("model", [MLkNNClassifier(), BRkNNClassifier()])
