@@ -455,6 +455,7 @@ def with_state(change: Callable[[bytes], bytes]) -> Damage:
 
 
 CUT = r"metadata is damaged \(it is cut off, or no JSON of a saved stage\): copy the whole folder again, or save it again"
+NO_PARQUET = "/data is not there, or holds no Parquet: copy the whole folder again"
 NEWER = r"was saved by spark_mlfs 7.1.0 in format 9, this is spark_mlfs [\d.]+, which reads formats up to 3: install spark_mlfs 7.1.0"
 WIDE = encode(
     {
@@ -516,12 +517,12 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     "no data": ("selector", gone("data"), r"/data is not there, or holds no Parquet"),
     "no data of a state": ("classifier", gone("data"), r"/data is not there, or holds no Parquet"),
     "data without a file": ("extractor", emptied("data"), r"/data is not there, or holds no Parquet"),
-    "data cut off": ("selector", bytes_of_data(lambda b: b[: len(b) // 2]), r"/data/part-\S+: no Parquet file, or a damaged one"),
+    "data cut off": ("selector", bytes_of_data(lambda b: b[: len(b) // 2]), NO_PARQUET),
     "data cut off, checksum beside it": (
         "extractor", bytes_of_data(lambda b: b[: len(b) // 2], True),
-        r"/data/part-\S+: .*damaged",
+        NO_PARQUET,
     ),
-    "data of other bytes": ("classifier", bytes_of_data(lambda b: b"no Parquet at all" * 9), r"/data/part-\S+: no Parquet file"),
+    "data of other bytes": ("classifier", bytes_of_data(lambda b: b"no Parquet at all" * 9), NO_PARQUET),
     "data garbled in the middle": (
         "selector", bytes_of_data(lambda b: b[:20] + bytes(c ^ 0x5A for c in b[20:300]) + b[300:]), r"/data/part-\S+: .*damaged",
     ),
@@ -707,7 +708,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
         "transform", model, rows_of_data(lambda rows: [only(row, "rank", "index") for row in rows]), r"has no column 'name'",
     ),
     "evaluate, newer": ("evaluate", model, metadata(format=9, spark_mlfs="7.1.0"), r"run/model " + NEWER),
-    "evaluate, damaged data": ("evaluate", model, bytes_of_data(lambda b: b[:60]), r"run/model/data/part-\S+: no Parquet file"),
+    "evaluate, damaged data": ("evaluate", model, bytes_of_data(lambda b: b[:60]), "run/model" + NO_PARQUET),
     "score, pipeline cut off": ("score", whole, text_of_metadata(lambda b: b[:99]), r"run/pipeline/metadata is damaged"),
     "score, pipeline of other bytes": (
         "score", whole, text_of_metadata(lambda b: bytes(range(256))),
@@ -716,7 +717,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
     "score, pipeline a list": ("score", whole, text_of_metadata(lambda b: b"[]"), r"pipeline/metadata is damaged"),
     "score, pipeline gone": ("score", whole, gone("metadata"), r"no saved pipeline at \S+/run; give the folder"),
     "score, stages gone": ("score", whole, gone("stages"), r"its stages/0_\S+ is not there\): copy the whole"),
-    "score, uids gone": ("score", whole, metadata(paramMap={"language": "Python"}), r"run/pipeline holds no pipeline of"),
+    "score, uids gone": ("score", whole, metadata(paramMap={"language": "Python"}), r"run/pipeline is damaged \(it lacks 'stageUids'\)"),
     "score, gatherer cut off": ("score", stage(0), text_of_metadata(lambda b: b[:50]), r"stages/0_\S+/metadata is damaged"),
     "score, stage cut off": (
         "score", stage(1), text_of_metadata(lambda b: b[:50]),
