@@ -118,6 +118,11 @@ def unreadable(path: str) -> ParameterError:
     return ParameterError(f"{path}/data is not there, or holds no Parquet: {AGAIN}")
 
 
+def no_parquet(file: str) -> ParameterError:
+    """Return the error for a file of what was learned that is damaged."""
+    return ParameterError(f"{file}: no Parquet file, or a damaged one: {AGAIN}")
+
+
 @contextmanager
 def stage_of(pipeline: str, stage: str) -> Iterator[None]:
     """Surround the reading of a stage at a place of a pipeline, which is to be there."""
@@ -364,10 +369,13 @@ def metadata_here(path: str, kind: str) -> dict[str, Any]:
 
 def rows_here(path: str) -> pd.DataFrame:
     """Return the table saved beside such metadata; `ParameterError` where it cannot be read."""
-    try:
-        return pd.concat(
-            [pd.read_parquet(part) for part in sorted(Path(path, "data").glob("*.parquet"))],
-            ignore_index=True,
-        )
-    except (ValueError, OSError):
-        raise unreadable(path) from None
+    parts = []
+    for file in sorted(Path(path, "data").glob("*.parquet")):
+        if file.stat().st_size:  # as on Spark, which passes over others
+            try:
+                parts.append(pd.read_parquet(file))
+            except (ValueError, OSError):
+                raise no_parquet(str(file)) from None
+    if not parts:
+        raise unreadable(path)
+    return pd.concat(parts, ignore_index=True)

@@ -112,7 +112,7 @@ class StageReader(MLReader[Any]):
                 instance._resetUid(metadata["uid"])
                 DefaultParamsReader.getAndSetParams(instance, metadata)
                 if hasattr(instance, "_saved_data"):
-                    with _data_at(path):
+                    with _data():
                         instance._load_data(spark, f"{path}/data", metadata)
             except SparkMlfsError:
                 raise
@@ -142,13 +142,14 @@ class StageReader(MLReader[Any]):
 
 
 @contextmanager
-def _data_at(path: str) -> Iterator[None]:
+def _data() -> Iterator[None]:
     """Surround the reading of what was learned; of a damaged file the message says what to copy."""
     try:
         yield
     except Exception as error:
-        if NO_PARQUET in str(from_worker(error)):
-            raise saved.unreadable(path) from None
+        known = str(from_worker(error))
+        if known.endswith(f": {NO_PARQUET}"):
+            raise saved.no_parquet(known.removesuffix(f": {NO_PARQUET}")) from None
         raise
 
 

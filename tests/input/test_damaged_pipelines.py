@@ -68,6 +68,7 @@ def part(path):
 COPY = r"copy the whole folder again, or save it again$"
 NO_JSON = rf"stages/1_\w+/metadata is damaged \(it is cut off, or no JSON .*: {COPY}"
 NO_DATA = rf"stages/2_\w+/data is not there, or holds no Parquet: {COPY}"
+NO_PARQUET = rf"stages/2_\w+/data/part-\S+: no Parquet file, or a damaged one: {COPY}"
 DAMAGES = {
     "no stage": (
         1,
@@ -77,7 +78,11 @@ DAMAGES = {
     "no metadata": (1, lambda s: part(s / "metadata").unlink(), NO_JSON),
     "other bytes": (1, lambda s: part(s / "metadata").write_bytes(b"\xff\xfe{}"), NO_JSON),
     "no data": (2, lambda s: shutil.rmtree(s / "data"), NO_DATA),
-    "half of the data": (2, lambda s: part(s / "data").write_bytes(b"PAR1 and no more"), NO_DATA),
+    "half of the data": (
+        2,
+        lambda s: part(s / "data").write_bytes(b"PAR1 and no more"),
+        NO_PARQUET,
+    ),
     "other data": (
         2,
         lambda s: pd.DataFrame({"x": [1]}).to_parquet(part(s / "data")),

@@ -455,7 +455,7 @@ def with_state(change: Callable[[bytes], bytes]) -> Damage:
 
 
 CUT = r"metadata is damaged \(it is cut off, or no JSON of a saved stage\): copy the whole folder again, or save it again"
-NO_PARQUET = "/data is not there, or holds no Parquet: copy the whole folder again"
+NO_PARQUET = r"/data/part-\S+: no Parquet file, or a damaged one: copy the whole folder again"
 NEWER = r"was saved by spark_mlfs 7.1.0 in format 9, this is spark_mlfs [\d.]+, which reads formats up to 3: install spark_mlfs 7.1.0"
 WIDE = encode(
     {
