@@ -255,8 +255,8 @@ CASES = {
     ),
     "labels of text": (
         X,
-        pd.DataFrame({"a": Y[:, 0], "b": "x", "c": "y"}),
-        "of Y that hold no numbers: 'b' ('x'), 'c' ('y');",
+        pd.DataFrame({"a": Y[:, 0], "b": "x", "c": "z"}),
+        "of Y that hold no numbers: 'b' ('x'), 'c' ('z');",
     ),
     "nan in two": (
         pd.DataFrame(broken(np.nan) + broken(np.nan, (4, 5)), columns=NAMES),
