@@ -42,9 +42,9 @@ DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 # environment meanwhile.
 LONGEST = """
 faults/test_faults conformance/test_estimators conformance/test_rankings connect/test_connect
-methods/test_regression_methods runtimes/test_spark35 runtimes/test_packages notebooks/test_site
+connect/test_server_lost methods/test_regression_methods runtimes/test_spark35 runtimes/test_packages notebooks/test_site
 conformance/test_repeated_rows classify/test_classifiers read/test_local statistics/test_laws
-notebooks/test_notebooks jobs/test_score read/test_refused_arff read/test_refused_tables
+notebooks/test_notebooks jobs/test_score read/test_refused_tables
 jobs/test_missing_values jobs/test_cli jobs/test_scored_rows input/test_saved_models test_checks
 jobs/test_local_apply read/test_local_json jobs/test_benchmark media/test_files
 methods/test_counting_methods read/test_arff extract/test_extractors evaluate/test_experiment
