@@ -16,7 +16,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
-from ..errors import DataError
+from ..errors import DataError, quantity
 from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling, unit_rows
 from ..kernels.terms import LargestTerms
@@ -132,10 +132,10 @@ def refuse_unknown(profile: Profile) -> None:
     """Raise `DataError` where single labels of a row are unknown."""
     if profile.unknown.any():
         label = int(np.flatnonzero(profile.unknown)[0])
+        rows = quantity(int(profile.unknown[label]), "row")
         raise DataError(
-            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other "
-            "labels are known; a classifier needs fully known rows: drop these rows, or drop the "
-            "label"
+            f"label {label} is unknown (NaN) in {rows} whose other labels are known; a classifier "
+            "needs fully known rows: drop these rows, or drop the label"
         )
 
 
