@@ -1,9 +1,10 @@
 """Something is lost in a stage of a family: the ranking, the predictions and the scored table are
 the same, to the bit.
 
-`lossy` has the families, and what each loss is. The slow test tries the losses in one stage of counting, and
-a killed worker in scoring; a family and a loss in all its stages take one to three minutes, all of
-them some hours: `--slow all` with this folder, or with `-k neighbours-late`.
+`lossy` has the families, and what each loss is. One test, two minutes, tries the losses in one stage
+of counting, and a killed worker in scoring (`--slow all -k every_kind`); a family and a loss in all
+its stages take one to three minutes, all of them some hours: `--slow all` with this folder, or with
+`-k neighbours-late`.
 `test_read_again` has, without a cluster, what these found."""
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ Plan = tuple[list[str], list[str]] | tuple[list[str], list[str], list[str]]
 Outcome = tuple[dict[str, list[str]], list[dict]]
 # turn by turn, on one cluster: a task is tried on the other executor, so that losses of executors
 # come last; one that is lost late is lost with all that it held early
-IN_CI: list[Plan] = [
+SHORT: list[Plan] = [
     (["counting"], ["task", "slow", "worker", "late", *BETWEEN], ["merge_states"]),
     (["scoring"], ["worker"]),
 ]
@@ -138,10 +139,10 @@ def check(
             assert len(struck) == 2, case
 
 
-@pytest.mark.slow
+@pytest.mark.losses
 def test_every_kind_of_loss_in_a_stage():
-    outcome = lossy(*IN_CI)
-    for plan in IN_CI:
+    outcome = lossy(*SHORT)
+    for plan in SHORT:
         check(outcome, *plan)
 
 

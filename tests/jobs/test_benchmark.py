@@ -273,11 +273,9 @@ def test_overlap_and_rank_correlation_by_hand():
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["mim-cli", pytest.param("mim-executors", marks=pytest.mark.losses)]
-)
-def test_commands_are_measured_beside_a_bare_one(bench, monkeypatch, name):
+@pytest.mark.losses
+@pytest.mark.parametrize("name", ["mim-cli", "mim-executors"])
+def test_commands_of_spark_are_measured_beside_a_bare_one(bench, monkeypatch, name):
     given = scale.environment
     conf = {"SPARK_CONF_DIR": os.environ["SPARK_CONF_DIR"]}  # plans as in the tests' own sessions
     monkeypatch.setattr(scale, "environment", lambda: given() | conf)

@@ -168,7 +168,6 @@ def settings(spark):
 
 
 @pytest.mark.slow
-@pytest.mark.spark35
 def test_long_texts_come_in_small_batches(spark, tmp_path):
     """16 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left
     alone it gets them all."""

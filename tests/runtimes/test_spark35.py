@@ -131,4 +131,4 @@ def test_the_marked_tests_pass(answers):
     done = answers[-1]
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     passed = re.search(r"\b(\d+) passed", done.stdout)
-    assert passed and int(passed[1]) > 15 and "skipped" not in done.stdout, done.stdout[-500:]
+    assert passed and int(passed[1]) > 10 and "skipped" not in done.stdout, done.stdout[-500:]
