@@ -36,8 +36,8 @@ from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.testing import check_method, engine_of, example, frame_of, thin
 
 WHOLE = [  # name, picks, each so many rows
-    ("birds", 15, 1), ("scene", 10, 2), ("yeast", 15, 2), ("enron", 6, 1), ("corel5k", 6, 2), ("slashdot", 4, 2),
-    ("tmc2007-500", 4, 12), ("rcv1sub1", 3, 8),
+    ("birds", 15, 1), ("scene", 10, 2), ("yeast", 15, 2), ("enron", 4, 2), ("corel5k", 4, 4), ("slashdot", 3, 4),
+    ("tmc2007-500", 4, 24), ("rcv1sub1", 3, 24),
 ]  # fmt: skip
 FOLDS, READ = 5, Grades.of({"graded_labels": True})
 
