@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,8 +32,8 @@ NODE_BYTES = 16  # of liblinear, for each value of the rows and their constant
 LARGEST = 1e75  # a feature; of one beyond 1e80 liblinear does not come to an end
 WEIGHTS_OF_LOSS = (1e-60, 1e60)  # with others, too, and with a large one of large features
 LARGEST_OF_LOGISTIC = 1e30  # what scikit-learn hands to it
-# liblinear draws from one row of numbers for all threads, and filters of warnings are all threads'
-_in_use = threading.Lock()
+# liblinear's dual solver draws from one row of numbers for all threads
+_drawing = threading.Lock()
 NO_SLOPE = (-1.0, 0.0)  # a and b of a machine without a calibration: 1/(1 + exp(−f))
 LINEAR = (
     Parameter("c", 1.0, Number(0, above=True), "weight of the loss against the penalty ½‖w‖²"),
@@ -188,6 +189,34 @@ def label_machines(
     }
 
 
+class _Ignored:
+    """Filters of warnings, which are those of all threads: the last one to leave restores them."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._filters = ExitStack()
+        self._inside = 0
+
+    @contextmanager
+    def within(self, category: type[Warning]) -> Iterator[None]:
+        """Ignore warnings of one category while a thread is in this block."""
+        with self._guard:
+            if not self._inside:
+                self._filters.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("ignore", category)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._inside -= 1
+                if not self._inside:
+                    self._filters.close()
+
+
+_ignored = _Ignored()
+
+
 def _machine(x: Matrix, y: ndarray, p: Values) -> tuple[ndarray, float, int]:
     """Return the weights of a machine that tells 1 from 0 in y, its intercept, and iterations."""
     from sklearn import config_context
@@ -205,9 +234,10 @@ def _machine(x: Matrix, y: ndarray, p: Values) -> tuple[ndarray, float, int]:
         machine = LogisticRegression(solver="liblinear", **settings)
     else:
         machine = LinearSVC(dual="auto", **settings)
-    with _in_use, warnings.catch_warnings(), config_context(assume_finite=True):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
-        machine.fit(x, y)
+    draws = isinstance(machine, LinearSVC) and x.shape[0] < x.shape[1]  # it takes the dual problem
+    turn = _drawing if draws else nullcontext()
+    with turn, _ignored.within(ConvergenceWarning), config_context(assume_finite=True):
+        machine.fit(x, y)  # the count of iterations says whether it converged
     return machine.coef_[0], float(machine.intercept_[0]), int(np.max(machine.n_iter_))
 
 

@@ -120,18 +120,18 @@ def count_groups(packed: Dataset) -> int:
         return packed.blocks().mapInArrow(_group_numbers, "number bigint").distinct().count()
 
 
-def collect_groups(packed: Dataset, most: int) -> Groups | None:
-    """Return groups (m,), their rows, and rows of each label (m, q).
+def collect_groups(packed: Dataset, most: int, counted: bool) -> Groups | None:
+    """Return groups (m,), their rows, and, where labels are `counted`, rows of each label (m, q).
 
     None where there are more than `most` groups, which one more job of many rows counts first."""
     if packed.profile.n > most and count_groups(packed) > most:
         return None
-    q = packed.profile.q
+    q = packed.profile.q if counted else 0
     if isinstance(packed, InMemoryDataset):
         return _joined([_counted_groups(block, q) for block in packed.stored])
     assert isinstance(packed, Packed)
-    counted = packed.blocks().mapInArrow(partial(_groups_of_part, q), "state binary")
-    states = [decode(bytes(row.state)) for row in collected(counted)]
+    sums = packed.blocks().mapInArrow(partial(_groups_of_part, q), "state binary")
+    states = [decode(bytes(row.state)) for row in collected(sums)]
     return _joined([(state["groups"], state["weights"], state["counts"]) for state in states])
 
 
@@ -150,8 +150,11 @@ def _groups_of(block: Block) -> ndarray:
 
 
 def _counted_groups(block: Block, q: int) -> Groups:
-    labels = sp.csr_matrix(block.labels(q) > 0, dtype=np.int64)
-    return groups_with_counts(_groups_of(block), labels)
+    groups = _groups_of(block)
+    labels = sp.csr_matrix((len(groups), 0), dtype=np.int64)
+    if q:
+        labels = sp.csr_matrix(block.labels(q) > 0, dtype=np.int64)
+    return groups_with_counts(groups, labels)
 
 
 def _groups_of_part(q: int, batches: Batches) -> Batches:

@@ -182,7 +182,7 @@ class Protocol:
 
     def _grouped_folds(self, packed: Dataset) -> Sequence[Hashed | Listed]:
         """Return the folds of each repeat that keep the groups of packed rows whole."""
-        groups = collect_groups(packed, MOST_LISTED_ROWS)
+        groups = collect_groups(packed, MOST_LISTED_ROWS, self.stratified)
         if groups is None:
             return self.hashed_folds_of_groups()
         # asked by what a block keeps of a row's group, and not by the row's id

@@ -207,10 +207,11 @@ def test_logistic_regression_is_that_of_scikit_learn():
     np.testing.assert_allclose(dense[:, 0], expected, atol=1e-6)
 
 
-def test_machines_learned_by_several_threads_are_those_of_one():
-    """liblinear draws from one row of numbers, and filters of warnings are those of all threads."""
+@pytest.mark.parametrize("width", [20, 90])
+def test_machines_learned_by_several_threads_are_those_of_one(width):
+    """The dual solver draws from one row of numbers, and filters of warnings are all threads'."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(60, 90))
+    x = rng.normal(size=(60, width))
     y = (x[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
     alone = BRSVMClassifier(c=10.0).fit(x, y).coef_
     filters = warnings.filters[:]

@@ -305,9 +305,12 @@ def test_spark_has_the_folds_of_this_process(spark, tmp_path: Path) -> None:
     with pack(frame, row_id="id", groups="group") as packed:
         (by_jobs,) = pipeline.rank(packed, [request], small_bytes=0)
         assert count_groups(packed) == count_groups(rows) == 40
-        assert collect_groups(packed, 39) is None and collect_groups(rows, 39) is None
-        for there, here in zip(collect_groups(packed, 40), collect_groups(rows, 40), strict=True):
-            assert (there != here).sum() == 0
+        assert all(collect_groups(data, 39, True) is None for data in (packed, rows))
+        for counted, width in ((True, rows.profile.q), (False, 0)):
+            sums = [collect_groups(data, 40, counted) for data in (packed, rows)]
+            assert sums[0][2].shape == (40, width)
+            for there, here in zip(*sums, strict=True):
+                assert (there != here).sum() == 0
     assert by_jobs.distributed
     frequency = halves_here.ranking["frequency"].tolist()
     assert by_jobs.ranking["frequency"].tolist() == frequency
