@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -108,6 +109,12 @@ if not find_spec("pyspark"):
         return True if takes_spark(collection_path) else None
 
 
+def pytest_collection_finish(session):
+    """What is imported and collected stays: garbage is not looked for among it again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_configure(config):
     os.environ["MLFS_SLOW"] = config.getoption("--slow")
 
@@ -175,12 +182,33 @@ def data_dir() -> Path:
     return DATA
 
 
+def remember_names_of_java() -> None:
+    """Have py4j ask Java once what a name is.
+
+    It asks at every use, and Java looks into each of 250 archives for a class of a package's name:
+    a seventh of all that Java does in tests."""
+    from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
+
+    def remembered(look_up):
+        def attribute(self, name):
+            value = look_up(self, name)
+            if isinstance(value, (JavaClass, JavaMember, JavaPackage)):  # no field, which changes
+                vars(self)[name] = value
+            return value
+
+        return attribute
+
+    for kind in (JavaClass, JavaPackage, JVMView):
+        kind.__getattr__ = remembered(kind.__getattr__)
+
+
 @pytest.fixture(scope="session")
 def spark():
     """One local session for a test process: few shuffle partitions, and what `conf` says."""
     pytest.importorskip("pyspark")
     from spark_mlfs.session.local import local_session
 
+    remember_names_of_java()
     session = local_session(
         "tests", {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"}
     )

@@ -25,7 +25,7 @@ from ..frames.scratch import Place
 from ..kernels.information import CountLogs
 from ..kernels.matrix import Matrix, dense
 from ..statistics.base import Budgets, FeatureShardedStatistic, Statistic, cuts
-from ..statistics.joint import cell_counts
+from ..statistics.joint import cell_counts, few_cells
 from ..statistics.quantiles import bracketed_quantiles, exact_quantiles
 from ..statistics.targets import Target
 from .base import DIRECT_BYTES, READ_SHARE, STREAMED_ENTRIES
@@ -290,7 +290,8 @@ class DiskEngine(LocalEngine):
         logs: CountLogs,
     ) -> ndarray:
         counts = cell_counts(coding, target, selected, logs)
-        if counts.state_bytes(self.profile) <= min(DIRECT_BYTES, self.budgets.worker // 8):
+        is_small = counts.state_bytes(self.profile) <= min(DIRECT_BYTES, self.budgets.worker // 8)
+        if is_small and few_cells(coding, target, selected):
             return self.run(counts, keep=False)[0][0]
         return super().cell_information(coding, target, selected, logs)
 

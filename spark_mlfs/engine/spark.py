@@ -24,7 +24,7 @@ from ..blocks.renumber import identified
 from ..errors import ON_THE_DRIVER, must_fit
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
-from ..statistics.joint import CellInformation, cell_counts
+from ..statistics.joint import CellInformation, cell_counts, few_cells
 from ..statistics.quantiles import bracketed_quantiles
 from ..statistics.targets import Target
 from . import tasks
@@ -294,6 +294,7 @@ class SparkEngine(Engine):
     ) -> ndarray:
         counts = cell_counts(coding, target, selected, logs)
         is_small = counts.state_bytes(self.profile) <= DIRECT_BYTES
+        is_small &= few_cells(coding, target, selected)
         if is_small and self._spread_by_cells(coding, selected) is None:
             return self.run(counts, keep=False)[0][0]
         return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]

@@ -12,6 +12,7 @@ import gc
 import numpy  # noqa: F401
 import pandas  # noqa: F401
 import pyarrow.compute  # noqa: F401
+import pyspark.worker  # noqa: F401
 import scipy.sparse  # noqa: F401
 from pyspark.daemon import manager
 

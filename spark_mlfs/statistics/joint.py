@@ -32,6 +32,8 @@ from .targets import Classes, Labels, Target, groups_of
 
 MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int64
 MOST_VALUES = 1024  # distinct joint values of a family that are counted
+# of counts by cell, laid out dense: what reduces them goes over some 10⁸ numbers a second
+DENSE_BYTES = 512 << 20
 
 
 def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> ndarray:
@@ -123,6 +125,15 @@ def cell_counts(
     Its counts N(f = v, cell, group) add up over any blocks."""
     cells = JointCells(target, coding, selected)
     return FeatureNumbers((TwoWay(coding, cells),), InformationInCells(cells, logs))
+
+
+def few_cells(coding: Coding, target: Target, selected: tuple[int, ...]) -> bool:
+    """Return whether counts by cell are quick to reduce, even where few of them occur.
+
+    A state of sparse rows has only the cells that occur, and its reduction all that there may
+    be."""
+    cells = JointCells(target, coding, selected)
+    return 8 * len(coding.features) * coding.width * cells.size <= DENSE_BYTES
 
 
 @dataclass(frozen=True)
