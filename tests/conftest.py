@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import sys
@@ -107,12 +106,6 @@ if not find_spec("pyspark"):
         if not re.fullmatch(r"(test_|conftest).*\.py", collection_path.name):
             return None
         return True if takes_spark(collection_path) else None
-
-
-def pytest_collection_finish(session):
-    """What is imported and collected stays: garbage is not looked for among it again."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_configure(config):
