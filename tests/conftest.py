@@ -13,10 +13,12 @@ from hypothesis import settings
 
 # Sessions that live for seconds do not repay the optimising compiler, and a background thread of it
 # takes a core from the work. Without it Java has room for 48 MB of code, which a session of minutes
-# fills: it then compiles again what it has thrown away.
+# fills: it then compiles again what it has thrown away. It also checks each class of Spark's own
+# archives as it is read, and collects all garbage where classes take 21 MB.
 os.environ.setdefault(
     "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
+    "-XX:MetaspaceSize=256m -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
 )
 
 # The test processes share the cores already: a second thread of BLAS waits for its core by

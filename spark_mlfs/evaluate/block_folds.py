@@ -22,13 +22,18 @@ from ..blocks.folds import ByLabelset, groups_with_counts
 from ..blocks.held import with_unique_ids_of
 from ..blocks.identity import with_unique_ids
 from ..blocks.pack import Packed, at_once, collected
-from ..errors import worker_errors
+from ..errors import ParameterError, worker_errors
 from ..frames.frame import Batches
 from ..kernels.hashing import mix, uniform
+from ..lazy import DataFrame, F
 
 Read = Callable[[Batches], Iterator[Block]]  # what makes blocks of a frame's batches
 State = dict[str, Any]  # arrays by name, as a task sends them to the driver
 IDS_AT_ONCE = 1 << 18  # of rows on disk, while it is looked for which repeat
+# pairs of a group and a label that the driver takes of Spark: some 300 MB while they are laid out
+MOST_GROUP_LABELS = 5_000_000
+SIZE_SCHEMA = "i bigint, count bigint"  # a group, its rows
+PAIR_SCHEMA = "i bigint, label bigint, count bigint"  # a group, a label, the rows that have both
 
 
 def identified(packed: Dataset) -> Any:
@@ -111,37 +116,51 @@ Groups = tuple[ndarray, ndarray, sp.csr_matrix]
 def count_groups(packed: Dataset) -> int:
     """Return the number of groups of rows; one job."""
     if isinstance(packed, InMemoryDataset):
-        numbers = np.zeros(0, np.int64)
-        for block in packed.stored:
-            numbers = np.union1d(numbers, _groups_of(block))
-        return len(numbers)
+        return len(_group_numbers(packed.stored))
     assert isinstance(packed, Packed)
     with worker_errors():
-        return packed.blocks().mapInArrow(_group_numbers, "number bigint").distinct().count()
+        return packed.blocks().mapInArrow(_group_sizes, SIZE_SCHEMA).select("i").distinct().count()
 
 
 def collect_groups(packed: Dataset, most: int, counted: bool) -> Groups | None:
     """Return groups (m,), their rows, and, where labels are `counted`, rows of each label (m, q).
 
-    None where there are more than `most` groups, which one more job of many rows counts first."""
-    if packed.profile.n > most and count_groups(packed) > most:
-        return None
+    None where there are more than `most` groups. Raises `ParameterError` as `labels_of_groups`
+    does."""
     q = packed.profile.q if counted else 0
     if isinstance(packed, InMemoryDataset):
-        return _joined([_counted_groups(block, q) for block in packed.stored])
+        return _groups_here(packed.stored, most, q)
     assert isinstance(packed, Packed)
-    sums = packed.blocks().mapInArrow(partial(_groups_of_part, q), "state binary")
-    states = [decode(bytes(row.state)) for row in collected(sums)]
-    return _joined([(state["groups"], state["weights"], state["counts"]) for state in states])
+    sizes = packed.blocks().mapInArrow(_group_sizes, SIZE_SCHEMA)
+    groups, weights = _pasted(sizes.groupBy("i").agg(F.sum("count").alias("count")), most)
+    if len(groups) > most:
+        return None
+    order = np.argsort(groups)
+    groups = groups[order]
+    labels = sp.csr_matrix((len(groups), 0), dtype=np.int64)
+    if counted:
+        pairs = packed.blocks().mapInArrow(partial(groups_and_labels, _by_group), PAIR_SCHEMA)
+        labels = labels_of_groups(pairs, groups, q)
+    return groups, weights[order], labels
 
 
-def _joined(parts: Sequence[Groups]) -> Groups:
-    """Return the groups of all parts, with the sums of their counts."""
-    groups, weights, counts = zip(*parts, strict=True)
-    unique, place = np.unique(np.concatenate(groups), return_inverse=True)
-    of_unique = sp.csr_matrix((np.ones(len(place), np.int64), (place, np.arange(len(place)))))
+def _groups_here(blocks: Sequence[Block], most: int, q: int) -> Groups | None:
+    """Return what `collect_groups` does of the first `q` labels, in this process."""
+    numbers = _group_numbers(blocks)
+    if len(numbers) > most:
+        return None
+    groups, weights, counts = zip(*(_counted_groups(block, q) for block in blocks), strict=True)
+    place = np.searchsorted(numbers, np.concatenate(groups))
+    members = sp.csr_matrix((np.ones(len(place), np.int64), (place, np.arange(len(place)))))
     sums = np.bincount(place, np.concatenate(weights)).astype(np.int64)
-    return unique, sums, sp.csr_matrix(of_unique @ sp.vstack(counts, format="csr"))
+    return numbers, sums, sp.csr_matrix(members @ sp.vstack(counts, format="csr"))
+
+
+def _group_numbers(blocks: Sequence[Block]) -> ndarray:
+    numbers = np.zeros(0, np.int64)
+    for block in blocks:
+        numbers = np.union1d(numbers, _groups_of(block))
+    return numbers
 
 
 def _groups_of(block: Block) -> ndarray:
@@ -157,15 +176,61 @@ def _counted_groups(block: Block, q: int) -> Groups:
     return groups_with_counts(groups, labels)
 
 
-def _groups_of_part(q: int, batches: Batches) -> Batches:
+def _group_sizes(batches: Batches) -> Batches:
     for block in blocks_of(batches):
-        groups, weights, counts = _counted_groups(block, q)
-        yield encoded({"groups": groups, "weights": weights, "counts": counts})
+        groups, rows = np.unique(_groups_of(block), return_counts=True)
+        yield pa.RecordBatch.from_pydict({"i": groups, "count": rows})
 
 
-def _group_numbers(batches: Batches) -> Batches:
+def _by_group(batches: Batches) -> Iterator[Block]:
     for block in blocks_of(batches):
-        yield pa.RecordBatch.from_pydict({"number": np.unique(_groups_of(block))})
+        yield replace(block, ids=_groups_of(block))
+
+
+def groups_and_labels(read: Read, batches: Batches) -> Batches:
+    """Yield the group and label of each positive label of blocks, and how many rows have both.
+
+    The blocks that `read` makes have the group of each row in the place of its id."""
+    for block in read(batches):
+        groups = block.ids[block.label_rows()]
+        distinct, counts = np.unique(
+            np.stack([groups, block.label_indices]), axis=1, return_counts=True
+        )
+        columns = [*map(pa.array, distinct), pa.array(counts)]
+        yield pa.RecordBatch.from_arrays(columns, ["i", "label", "count"])
+
+
+def labels_of_groups(pairs: DataFrame, groups: ndarray, q: int | None = None) -> sp.csr_matrix:
+    """Return how many rows of each label (m, q) the `groups` (m,), ascending, have.
+
+    `pairs` has rows of `PAIR_SCHEMA`; without `q` the last label is the largest that is there.
+    Raises `ParameterError` where groups have more than `MOST_GROUP_LABELS` labels together."""
+    counted = pairs.groupBy("i", "label").agg(F.sum("count").alias("count"))
+    keys, labels, counts = _pasted(counted, MOST_GROUP_LABELS)
+    if len(keys) > MOST_GROUP_LABELS:
+        raise ParameterError(
+            f"stratified folds keep groups whole that have {MOST_GROUP_LABELS:,} labels together "
+            "at most; leave 'stratified' out"
+        )
+    if q is None:
+        q = int(labels.max(initial=0)) + 1
+    return sp.csr_matrix((counts, (np.searchsorted(groups, keys), labels)), (len(groups), q))
+
+
+def _pasted(rows: DataFrame, most: int) -> list[ndarray]:
+    """Return the columns, whole numbers, of the first `most` rows and of one more."""
+    first = rows.limit(most + 1).mapInArrow(_columns, "state binary")
+    states = [decode(bytes(row.state)) for row in collected(first)]
+    return [
+        np.concatenate([np.zeros(0, np.int64), *(state[name] for state in states)])
+        for name in rows.columns
+    ]
+
+
+def _columns(batches: Batches) -> Batches:
+    """Yield the columns of each batch as arrays by their names."""
+    for batch in batches:
+        yield encoded({name: batch.column(name).to_numpy() for name in batch.schema.names})
 
 
 # ---- the folds of each labelset ----

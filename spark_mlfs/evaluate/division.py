@@ -22,7 +22,15 @@ from ..frames.frame import Batches, kinds_of
 from ..frames.names import column_named, set_apart
 from ..frames.sessions import small_batches
 from ..lazy import Column, DataFrame, F
-from .block_folds import Read, by_labelset, fold_ends_of_blocks, labels_of_blocks
+from .block_folds import (
+    PAIR_SCHEMA,
+    Read,
+    by_labelset,
+    fold_ends_of_blocks,
+    groups_and_labels,
+    labels_of_blocks,
+    labels_of_groups,
+)
 from .protocol import MOST_LISTED_ROWS, Protocol
 
 Sides = tuple[DataFrame, DataFrame]  # training and test rows
@@ -182,15 +190,10 @@ def _labels_of_groups(
     """Return how many rows of each label (m, q) the `groups` (m,), ascending, have."""
     source, y = _label_column(frame, labels)
     read = partial(_label_blocks, source)
-    pairs = frame.select(y.alias("y"), keys.alias("i")).mapInArrow(
-        partial(_groups_and_labels, read), "i bigint, label bigint, count bigint"
-    )
-    with small_batches(frame.sparkSession), worker_errors():
-        counted = pairs.groupBy("i", "label").agg(F.sum("count").alias("count")).collect()
-    places = np.searchsorted(groups, np.array([row["i"] for row in counted], np.int64))
-    numbers = np.array([row["label"] for row in counted], np.int64)
-    shape = (len(groups), int(numbers.max(initial=0)) + 1)
-    return sp.csr_matrix(([row["count"] for row in counted], (places, numbers)), shape)
+    rows = frame.select(y.alias("y"), keys.alias("i"))
+    pairs = rows.mapInArrow(partial(groups_and_labels, read), PAIR_SCHEMA)
+    with small_batches(frame.sparkSession):
+        return labels_of_groups(pairs, groups)
 
 
 def _row_ids(frame: DataFrame, row_id: str) -> Column:
@@ -315,17 +318,6 @@ def _label_blocks(source: LabelSource, batches: Iterable[pa.RecordBatch]) -> Ite
             except WrongRow as wrong:
                 raise DataError(f"row {ids[wrong.row]}: {wrong.message}") from None
             yield Block(np.zeros((len(ids), 0)), ids, **fields)
-
-
-def _groups_and_labels(read: Read, batches: Batches) -> Batches:
-    """Yield the group and label of each positive label of blocks, and how many rows have both."""
-    for block in read(batches):
-        groups = block.ids[block.label_rows()]
-        distinct, counts = np.unique(
-            np.stack([groups, block.label_indices]), axis=1, return_counts=True
-        )
-        columns = [*map(pa.array, distinct), pa.array(counts)]
-        yield pa.RecordBatch.from_arrays(columns, ["i", "label", "count"])
 
 
 def _folds_of_rows(folds: list[ByLabelset], read: Read, batches: Batches) -> Batches:

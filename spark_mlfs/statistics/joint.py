@@ -32,8 +32,8 @@ from .targets import Classes, Labels, Target, groups_of
 
 MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int64
 MOST_VALUES = 1024  # distinct joint values of a family that are counted
-# of counts by cell, laid out dense: what reduces them goes over some 10⁸ numbers a second
-DENSE_BYTES = 512 << 20
+# of counts by cell, laid out dense: what reduces them goes over some 2·10⁷ numbers a second
+DENSE_BYTES = 64 << 20
 
 
 def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> ndarray:

@@ -17,8 +17,8 @@ from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.folds import Hashed, Listed, fold_of
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataNotice
+from spark_mlfs.evaluate import block_folds, split
 from spark_mlfs.evaluate import protocol as protocols
-from spark_mlfs.evaluate import split
 from spark_mlfs.evaluate.block_folds import collect_groups, count_groups
 from spark_mlfs.evaluate.outcome import leakage_line
 from spark_mlfs.evaluate.protocol import Protocol
@@ -288,7 +288,7 @@ def test_a_comparison_keeps_groups_whole_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_spark_has_the_folds_of_this_process(spark, tmp_path: Path) -> None:
+def test_spark_has_the_folds_of_this_process(spark, tmp_path: Path, monkeypatch) -> None:
     path = table(tmp_path)
     X, Y, group = leaking()
     frame = spark_mlfs.read.load(
@@ -306,11 +306,21 @@ def test_spark_has_the_folds_of_this_process(spark, tmp_path: Path) -> None:
         (by_jobs,) = pipeline.rank(packed, [request], small_bytes=0)
         assert count_groups(packed) == count_groups(rows) == 40
         assert all(collect_groups(data, 39, True) is None for data in (packed, rows))
-        for counted, width in ((True, rows.profile.q), (False, 0)):
+        for counted, width in ((False, 0), (True, rows.profile.q)):
             sums = [collect_groups(data, 40, counted) for data in (packed, rows)]
             assert sums[0][2].shape == (40, width)
             for there, here in zip(*sums, strict=True):
                 assert (there != here).sum() == 0
+        pairs = sums[0][2].nnz
+        monkeypatch.setattr(block_folds, "MOST_GROUP_LABELS", pairs)
+        assert collect_groups(packed, 40, True) is not None
+        monkeypatch.setattr(block_folds, "MOST_GROUP_LABELS", pairs - 1)
+        with pytest.raises(ParameterError, match=f"{pairs - 1} labels together at most; leave"):
+            collect_groups(packed, 40, True)
+        with pytest.raises(ParameterError, match="leave 'stratified' out"):
+            split(frame, "stratified 2-fold", groups="group")
+        assert collect_groups(packed, 40, False) is not None
+        monkeypatch.undo()
     assert by_jobs.distributed
     frequency = halves_here.ranking["frequency"].tolist()
     assert by_jobs.ranking["frequency"].tolist() == frequency

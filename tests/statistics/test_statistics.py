@@ -110,6 +110,23 @@ def test_partial_states_merge(sparse, first, second, seed):
         same(statistic.merge(parts[0], parts[1]), parts[2])
 
 
+@pytest.mark.parametrize(("picks", "few"), [(0, True), (1, True), (2, False), (3, False)])
+def test_cells_of_sparse_rows_are_counted_while_all_there_may_be_are_few(picks, few):
+    """Of 500 features of 20 bins and five groups: 50,000 numbers, and 20 times as many a pick."""
+    x = sp.random(600, 500, 0.02, format="csr", random_state=2)
+    indptr = np.arange(601, dtype=np.int32)
+    block = Block(x, np.arange(600), indptr, indptr[:-1] % 4)
+    profile = profile_block(block, 4)
+    coding = plan_coding(profile, 20, "width")
+    assert coding.sparse and coding.width == 20 and len(coding.features) == 500
+    labels, selected = targets.Labels(4), tuple(range(picks))
+    assert joint.few_cells(coding, labels, selected) == few
+    numbers = 500 * 20 * 20**picks * 5
+    assert few == (8 * numbers <= joint.DENSE_BYTES)
+    state = joint.cell_counts(coding, labels, selected, CountLogs(600, 50)).state_bytes(profile)
+    assert state < joint.DENSE_BYTES  # which alone would have all of them laid out
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("bins", [2, 3, 5, 16, 17, 250])
 def test_counts_are_those_of_a_loop(sparse, bins):
