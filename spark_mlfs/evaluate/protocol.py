@@ -36,7 +36,8 @@ such as 7 folds, go by each row's own hash.
 
 Data may have groups of rows that folds keep whole (`blocks.groups`). Groups are then divided in the
 place of rows: the table counts groups, `blocks.folds.stratify_groups` deals them, and `Hashed` goes
-by the hash of the group. More groups than the table lists cannot be stratified.
+by the hash of the group. More groups than the table lists cannot be stratified, nor, of Spark's
+rows, groups that have more than `block_folds.MOST_GROUP_LABELS` labels together.
 
 Whatever is fitted (constants, bins, scaling, selection, parameters) must see training rows only:
 `derived.training` and `derived.held_out` give each side as data of its own."""
