@@ -13,8 +13,9 @@ from hypothesis import settings
 
 # Sessions that live for seconds do not repay the optimising compiler, and a background thread of it
 # takes a core from the work. Without it Java has room for 48 MB of code, which a session of minutes
-# fills: it then compiles again what it has thrown away. It also checks each class of Spark's own
-# archives as it is read, and collects all garbage where classes take 21 MB.
+# fills: it then compiles again what it has thrown away. By default Java also verifies each class of
+# Spark's archives as it reads it, and collects all garbage once classes take 21 MB: a tenth of the
+# CPU seconds of a short session.
 os.environ.setdefault(
     "SPARK_SUBMIT_OPTS",
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "

@@ -294,8 +294,8 @@ class SparkEngine(Engine):
     ) -> ndarray:
         counts = cell_counts(coding, target, selected, logs)
         is_small = counts.state_bytes(self.profile) <= DIRECT_BYTES
-        is_small &= few_cells(coding, target, selected)
-        if is_small and self._spread_by_cells(coding, selected) is None:
+        few = few_cells(coding, target, selected)
+        if is_small and few and self._spread_by_cells(coding, selected) is None:
             return self.run(counts, keep=False)[0][0]
         return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
